@@ -1,0 +1,18 @@
+# Every library the product links, all packaged by Debian 12. ARCHITECTURE.md says why each is here.
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(Boost 1.81 EXACT REQUIRED COMPONENTS json)
+find_package(ZLIB REQUIRED)
+
+# llhttp comes as C sources (node-llhttp); strict mode is what a proxy needs.
+find_path(LLHTTP_INCLUDE llhttp.h PATHS /usr/share/include/llhttp REQUIRED)
+find_path(LLHTTP_SOURCE llhttp.c PATHS /usr/share/llhttp REQUIRED)
+add_library(llhttp STATIC ${LLHTTP_SOURCE}/llhttp.c ${LLHTTP_SOURCE}/api.c ${LLHTTP_SOURCE}/http.c)
+target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
+target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
+target_compile_options(llhttp PRIVATE -w -O2)
