@@ -1,7 +1,7 @@
 # Flags every target of ours is compiled with. Third-party C sources get none of them.
 add_library(evenkeel_flags INTERFACE)
 target_compile_options(evenkeel_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Werror -fno-omit-frame-pointer)
+  -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor -Wno-missing-field-initializers -Werror -fno-omit-frame-pointer)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(evenkeel_flags INTERFACE -fcoroutines)
 endif()
