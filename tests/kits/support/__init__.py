@@ -1,0 +1,1 @@
+"""What the kits share: case runner, raw client, scripted upstream, the router under test."""

@@ -1,0 +1,80 @@
+"""The router under test: started on free ports, asked through its admin API, stopped with SIGTERM."""
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import urllib.error
+import urllib.request
+
+# Names of `evenkeel serve` flags that the kits use, in one place. Times are in seconds.
+FIRST_BYTE_TIMEOUT = "--first-byte-timeout"
+SILENCE_TIMEOUT = "--silence-timeout"
+REQUEST_HEAD_TIMEOUT = "--request-head-timeout"
+REQUEST_BODY_TIMEOUT = "--request-body-timeout"
+MAX_BODY_BYTES = "--max-body-bytes"
+MAX_IN_FLIGHT = "--max-in-flight"
+BREAKER_OFF = ("--breaker-failures", "0")
+
+BOOKS = ("in_flight", "prompt_tokens", "generated_tokens", "kv_tokens")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Router:
+    def __init__(self, binary, worker_urls, flags, folder):
+        self.port, self.admin_port = free_port(), free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.log_path = pathlib.Path(folder) / f"router-{self.port}.log"
+        call = [str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),
+                "--worker-urls", *worker_urls, *map(str, flags)]
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def answers(self, path):
+        """Whether GET path gives 200 now. A router that has died is an error at once."""
+        assert self.alive(), f"the router ended with {self.process.poll()}:\n{self.log()}"
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, ConnectionError):
+            return False
+
+    def admin(self, path):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}{path}", timeout=10) as answer:
+            return answer.read()
+
+    def workers(self):
+        return json.loads(self.admin("/workers"))
+
+    def books(self):
+        """Sum over the workers of what is open."""
+        workers = self.workers()
+        return {name: sum(worker[name] for worker in workers) for name in BOOKS}
+
+    def books_are_zero(self):
+        return not any(self.books().values()) and json.loads(self.admin("/pool"))["waiting"] == 0
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def terminate(self):
+        """SIGTERM; returns the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=10)
+
+    def close(self):
+        if self.alive():
+            self.process.kill()
+            self.process.wait()
