@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/clock.hpp"
+#include "base/units.hpp"
+
+namespace evenkeel::engine {
+
+/// Chosen by the caller; unique among the requests that one engine holds.
+using RequestId = std::uint64_t;
+
+enum class FinishReason : std::uint8_t { stop, length, abort };
+inline constexpr std::size_t finish_reasons = 3;
+/// The label an engine's metrics give it: stop, length, abort.
+[[nodiscard]] std::string_view name_of(FinishReason reason);
+
+/// What the engine must know of a request. The output length is its fate, known here and to no policy.
+struct EngineRequest {
+  RequestId id = 0;
+  Tokens prompt;  ///< >= 1 and below the model length
+  Tokens output;  ///< >= 1; the engine produces exactly so many unless the model length cuts it short
+  FinishReason ends_with = FinishReason::stop;  ///< stop, or length when a client's bound ends the output
+  std::size_t rank = 0;                         ///< which rank of a group; 0 for a free-running engine
+};
+
+/// One thing that happened. Events come in the order of their times; within one instant by rank, then in
+/// the order of the rank's running set.
+struct EngineEvent {
+  enum class Kind : std::uint8_t {
+    started,    ///< entered the running set; again after each preemption
+    preempted,  ///< lost its KV and went back to the front of the queue; clients see only a pause
+    tokens,     ///< `count` new output tokens; `first` on the first of the request
+    finished,   ///< for `reason`; no event of this request follows
+  };
+  Kind kind = Kind::tokens;
+  Time at;
+  RequestId id = 0;
+  Tokens count;
+  bool first = false;
+  FinishReason reason = FinishReason::stop;
+};
+
+/// What one rank does in one step: the arguments of the step law, and the time they would take it alone.
+struct RankStep {
+  Tokens new_tokens;  ///< tokens computed, prefill and decode
+  Tokens kv_tokens;   ///< context read by the requests that decode
+  double prefill_context =
+      0;                      ///< sum over prefill chunks of new * (context before + new / 2), tokens squared
+  std::int64_t requests = 0;  ///< requests taking part; 0 for a rank that only keeps the others company
+  Duration alone{};           ///< own time; the step lasts as long as the longest of the group
+};
+
+struct StepReport {
+  Time start;
+  Time end;
+  std::span<const RankStep> ranks;
+};
+
+/// Receives what happens. It must not call the engine that calls it: react after advance() returns.
+class EngineSink {
+ public:
+  virtual ~EngineSink() = default;
+  virtual void on_event(const EngineEvent& event) = 0;
+  /// A step has ended; its token and finish events follow. Engines under a rate table have no steps.
+  virtual void on_step(const StepReport& report) { static_cast<void>(report); }
+};
+
+}  // namespace evenkeel::engine

@@ -1,0 +1,210 @@
+#include "engine/rank.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <variant>
+
+namespace evenkeel::engine {
+namespace {
+
+EngineEvent event_of(EngineEvent::Kind kind, Time at, RequestId id) {
+  EngineEvent event;
+  event.kind = kind;
+  event.at = at;
+  event.id = id;
+  return event;
+}
+
+}  // namespace
+
+Rank::Rank(const EngineConfig& config)
+    : config_(config),
+      kv_given_(std::get<StepLaw>(config.law).prompt_kv_given),
+      free_blocks_(config.usable_blocks()) {
+  running_.reserve(static_cast<std::size_t>(config.slots));
+}
+
+void Rank::submit(const EngineRequest& request) {
+  if (vacant_.empty()) {
+    vacant_.push_back(static_cast<Slot>(sequences_.size()));
+    sequences_.emplace_back();
+  }
+  const Slot slot = vacant_.back();
+  vacant_.pop_back();
+  Sequence& sequence = sequences_[slot];
+  sequence = Sequence{};
+  sequence.id = request.id;
+  sequence.prompt = request.prompt.value();
+  sequence.fate = fate_of(config_, request);
+  sequence.kv_given = kv_given_;
+  index_.emplace(request.id, slot);
+  waiting_.push_back(slot);
+}
+
+bool Rank::abort(RequestId id) {
+  const auto found = index_.find(id);
+  if (found == index_.end()) return false;
+  const Slot slot = found->second;
+  if (sequences_[slot].running) {
+    running_.erase(std::ranges::find(running_, slot));
+  } else {
+    waiting_.erase(std::ranges::find(waiting_, slot));
+  }
+  remove(slot);
+  ++counters_.finished[static_cast<std::size_t>(FinishReason::abort)];
+  return true;
+}
+
+RankStep Rank::schedule(Time at, EngineSink& sink) {
+  assert(!stepping_);
+  RankStep step;
+  budget_ = config_.step_token_budget;
+  preempted_ = false;
+  continue_running(step, at, sink);
+  // A preemption says that memory is short: nobody new enters in the same step.
+  if (!preempted_) admit_waiting(step, at, sink);
+  stepping_ = step.requests > 0;
+  return step;
+}
+
+void Rank::continue_running(RankStep& step, Time at, EngineSink& sink) {
+  for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
+    Sequence& sequence = sequences_[running_[i]];
+    const std::int64_t new_tokens = std::min(sequence.missing(), budget_);
+    while (sequence.running && !allocate(sequence, new_tokens)) preempt_last(at, sink);
+    if (!sequence.running) return;  // it was the last itself
+    take_part(sequence, new_tokens, step);
+  }
+}
+
+void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
+  const auto slots = static_cast<std::size_t>(config_.slots);
+  while (!waiting_.empty() && budget_ > 0 && running_.size() < slots) {
+    Sequence& sequence = sequences_[waiting_.front()];
+    const std::int64_t held = sequence.kv_given ? sequence.prompt - 1 : 0;
+    const std::int64_t remaining = sequence.missing() - held;
+    const std::int64_t new_tokens = std::min(remaining, budget_);
+    const std::int64_t must_fit = config_.admit_whole_prompt ? remaining : new_tokens;
+    // Head-of-line blocking: the first that does not fit ends the scan, however small the next may be.
+    if (blocks_for(held + must_fit) > free_blocks_) return;
+    // Handed-over KV is used up by the admission: after a preemption the prompt is computed here.
+    sequence.kv_given = false;
+    sequence.computed = held;
+    kv_tokens_ += Tokens(held);
+    [[maybe_unused]] const bool fits = allocate(sequence, new_tokens);
+    assert(fits);
+    sequence.running = true;
+    running_.push_back(waiting_.front());
+    waiting_.pop_front();
+    sink.on_event(event_of(EngineEvent::Kind::started, at, sequence.id));
+    take_part(sequence, new_tokens, step);
+  }
+}
+
+void Rank::preempt_last(Time at, EngineSink& sink) {
+  const Slot slot = running_.back();
+  Sequence& victim = sequences_[slot];
+  assert(victim.scheduled == 0);
+  running_.pop_back();
+  release_kv(victim);
+  victim.running = false;
+  waiting_.push_front(slot);
+  preempted_ = true;
+  ++counters_.preemptions;
+  sink.on_event(event_of(EngineEvent::Kind::preempted, at, victim.id));
+}
+
+void Rank::take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step) {
+  // With one token missing the step reads the whole context and adds one: a decode, also when it is the
+  // last token of a prompt. Anything longer is a prefill chunk.
+  if (sequence.missing() == 1) {
+    step.kv_tokens += Tokens(sequence.computed + 1);
+  } else {
+    const auto fresh = static_cast<double>(new_tokens);
+    step.prefill_context += fresh * (static_cast<double>(sequence.computed) + fresh / 2);
+  }
+  step.new_tokens += Tokens(new_tokens);
+  ++step.requests;
+  sequence.scheduled = new_tokens;
+  budget_ -= new_tokens;
+}
+
+void Rank::complete(Time at, EngineSink& sink) {
+  if (!stepping_) return;
+  stepping_ = false;
+  auto kept = running_.begin();
+  for (const Slot slot : running_) {
+    if (deliver(sequences_[slot], at, sink)) {
+      *kept++ = slot;
+    } else {
+      remove(slot);
+    }
+  }
+  running_.erase(kept, running_.end());
+  take_gauges();
+}
+
+bool Rank::deliver(Sequence& sequence, Time at, EngineSink& sink) {
+  sequence.computed += sequence.scheduled;
+  kv_tokens_ += Tokens(sequence.scheduled);
+  const bool computed_all = sequence.scheduled > 0 && sequence.missing() == 0;
+  sequence.scheduled = 0;
+  if (!computed_all) return true;
+
+  EngineEvent event = event_of(EngineEvent::Kind::tokens, at, sequence.id);
+  event.count = Tokens(1);
+  event.first = sequence.generated == 0;
+  if (event.first) counters_.prompt_tokens += Tokens(sequence.prompt);
+  counters_.generation_tokens += event.count;
+  ++sequence.generated;
+  sink.on_event(event);
+  if (sequence.generated < sequence.fate.output) return true;
+
+  EngineEvent end = event_of(EngineEvent::Kind::finished, at, sequence.id);
+  end.reason = sequence.fate.reason;
+  ++counters_.finished[static_cast<std::size_t>(end.reason)];
+  sink.on_event(end);
+  return false;
+}
+
+std::int64_t Rank::blocks_for(std::int64_t tokens) const {
+  return (tokens + config_.block_size - 1) / config_.block_size;
+}
+
+bool Rank::allocate(Sequence& sequence, std::int64_t new_tokens) {
+  const std::int64_t more = blocks_for(sequence.computed + new_tokens) - sequence.blocks;
+  if (more > free_blocks_) return false;
+  free_blocks_ -= more;
+  sequence.blocks += more;
+  return true;
+}
+
+void Rank::release_kv(Sequence& sequence) {
+  free_blocks_ += sequence.blocks;
+  kv_tokens_ -= Tokens(sequence.computed);
+  sequence.blocks = 0;
+  sequence.computed = 0;
+}
+
+void Rank::remove(Slot slot) {
+  release_kv(sequences_[slot]);
+  index_.erase(sequences_[slot].id);
+  vacant_.push_back(slot);
+}
+
+void Rank::take_gauges() {
+  gauges_ = counters_;
+  gauges_.running = static_cast<std::int64_t>(running_.size());
+  gauges_.waiting = static_cast<std::int64_t>(waiting_.size());
+  const std::int64_t usable = config_.usable_blocks();
+  gauges_.kv_usage = static_cast<double>(usable - free_blocks_) / static_cast<double>(usable);
+}
+
+EngineBooks Rank::books() const {
+  return {.running = static_cast<std::int64_t>(running_.size()),
+          .waiting = static_cast<std::int64_t>(waiting_.size()),
+          .used_blocks = config_.usable_blocks() - free_blocks_,
+          .kv_tokens = kv_tokens_};
+}
+
+}  // namespace evenkeel::engine

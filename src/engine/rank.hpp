@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/config.hpp"
+#include "engine/model.hpp"
+
+namespace evenkeel::engine {
+
+/// Scheduler and KV blocks of one rank, step by step, as vLLM V1's: schedule() at the start of a step,
+/// complete() at its end. It knows nothing of how long a step lasts.
+class Rank {
+ public:
+  /// `config` must be valid and outlive the rank.
+  explicit Rank(const EngineConfig& config);
+
+  /// `request` must have been judged acceptable and its id be new.
+  void submit(const EngineRequest& request);
+  bool abort(RequestId id);
+
+  /// Chooses what the step computes and allocates its blocks; tells of starts and preemptions at `at`.
+  [[nodiscard]] RankStep schedule(Time at, EngineSink& sink);
+  /// Delivers what the step computed, frees what finished, takes the gauges.
+  void complete(Time at, EngineSink& sink);
+
+  [[nodiscard]] bool holds(RequestId id) const { return index_.contains(id); }
+  [[nodiscard]] bool has_work() const { return !running_.empty() || !waiting_.empty(); }
+  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  [[nodiscard]] const EngineGauges& gauges() const { return gauges_; }
+  [[nodiscard]] EngineBooks books() const;
+  [[nodiscard]] Result<void> check() const;
+
+ private:
+  using Slot = std::uint32_t;  ///< place in sequences_
+
+  struct Sequence {
+    RequestId id = 0;
+    std::int64_t prompt = 0;
+    Fate fate;
+    std::int64_t generated = 0;
+    std::int64_t computed = 0;   ///< tokens whose KV is held; prompt first, then generated
+    std::int64_t scheduled = 0;  ///< tokens the current step adds to `computed`
+    std::int64_t blocks = 0;
+    bool kv_given = false;  ///< its prompt's KV arrives with its admission
+    bool running = false;
+
+    [[nodiscard]] std::int64_t missing() const { return prompt + generated - computed; }
+  };
+
+  void continue_running(RankStep& step, Time at, EngineSink& sink);
+  void admit_waiting(RankStep& step, Time at, EngineSink& sink);
+  void preempt_last(Time at, EngineSink& sink);
+  void take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step);
+  /// Whether the sequence went on; false: it has finished.
+  bool deliver(Sequence& sequence, Time at, EngineSink& sink);
+
+  [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const;
+  [[nodiscard]] bool allocate(Sequence& sequence, std::int64_t new_tokens);
+  void release_kv(Sequence& sequence);
+  void remove(Slot slot);
+  void take_gauges();
+
+  const EngineConfig& config_;
+  const bool kv_given_;
+  std::vector<Sequence> sequences_;  ///< slab; places are reused
+  std::vector<Slot> vacant_;
+  std::unordered_map<RequestId, Slot> index_;
+  std::vector<Slot> running_;  ///< in order of admission
+  std::deque<Slot> waiting_;
+  std::int64_t free_blocks_;
+  std::int64_t budget_ = 0;  ///< left in the step being scheduled
+  bool preempted_ = false;   ///< in the step being scheduled
+  bool stepping_ = false;
+  Tokens kv_tokens_;
+  EngineGauges counters_;  ///< only the counting fields are kept here
+  EngineGauges gauges_;
+};
+
+}  // namespace evenkeel::engine
