@@ -1,0 +1,287 @@
+#include "dispatch/dispatcher.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace evenkeel::dispatch {
+
+using fleet::Refusal;
+
+Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
+                       std::uint64_t seed)
+    : options_(options), clock_(clock), policy_(std::move(policy)), random_(seed), roster_(options.prompt_weight) {}
+
+// --- the fleet -------------------------------------------------------------------------------------------
+
+WorkerId Dispatcher::add_worker(WorkerSpec spec) {
+  const std::lock_guard lock(mutex_);
+  return roster_.add(std::move(spec), clock_.now()).id;
+}
+
+void Dispatcher::set_state(WorkerId id, WorkerState state) {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    roster_.get(id).state = state;
+    step_all(clock_.now(), verdicts);
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::set_models(WorkerId id, std::vector<ModelId> models) {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    roster_.get(id).spec.models = std::move(models);
+    step_all(clock_.now(), verdicts);
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::set_max_in_flight(WorkerId id, std::int64_t limit) {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    roster_.get(id).spec.max_in_flight = limit;
+    step_all(clock_.now(), verdicts);
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::report(WorkerId id, const EngineReport& report) {
+  const std::lock_guard lock(mutex_);
+  roster_.report(roster_.get(id), report);
+}
+
+std::vector<WorkerStatus> Dispatcher::workers() const {
+  const std::lock_guard lock(mutex_);
+  const Time now = clock_.now();
+  std::vector<WorkerStatus> all;
+  for (const auto& record : roster_.records()) {
+    WorkerStatus status;
+    status.id = record->id;
+    status.spec = record->spec;
+    status.state = record->state;
+    status.load = record->books.load();
+    status.foreign_requests = record->foreign_requests;
+    status.foreign_tokens = record->foreign_tokens;
+    status.kv_capacity = record->kv_capacity;
+    status.rate = record->rate.at(std::max(1.0, static_cast<double>(status.load.in_flight) + record->foreign_requests));
+    status.reported = record->reported != Time::min();
+    status.signal_age = status.reported ? now - record->reported : Duration(0);
+    status.leases_begun = record->books.leases_begun();
+    status.generated_ever = record->books.generated_ever();
+    status.sound = record->books.sound();
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+bool Dispatcher::routable(ModelId model) const {
+  const std::lock_guard lock(mutex_);
+  Submission probe;
+  probe.model = model;
+  return any_routable(probe);
+}
+
+bool Dispatcher::sound() const {
+  const std::lock_guard lock(mutex_);
+  return std::all_of(roster_.records().begin(), roster_.records().end(),
+                     [](const auto& record) { return record->books.sound(); });
+}
+
+// --- requests ----------------------------------------------------------------------------------------------
+
+Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
+  const auto found = models_.find(model);
+  if (found != models_.end()) return found->second;
+  return models_.emplace(model, ModelState{WaitingPool(options_.overtake_cap), DecayedRate()}).first->second;
+}
+
+std::size_t Dispatcher::waiting_total() const {
+  std::size_t total = 0;
+  for (const auto& [id, model] : models_) total += model.pool.size();
+  return total;
+}
+
+bool Dispatcher::any_routable(const Submission& submission) const {
+  return std::any_of(roster_.records().begin(), roster_.records().end(), [&](const auto& record) {
+    return record->state == WorkerState::routable && record->serves(submission.model) &&
+           !submission.excluded.contains(record->id);
+  });
+}
+
+Duration Dispatcher::retry_after(const ModelState& model, Time now) const {
+  const double drain = model.drain.per_second(now);
+  const double seconds = drain > 0 ? static_cast<double>(model.pool.size() + 1) / drain : 1.0;
+  return from_seconds(std::clamp(seconds, 0.05, 59.0));
+}
+
+std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, const ModelState& model, Time now) const {
+  if (closed_) return Refusal::shutting_down;
+  if (!submission.excluded.empty() && !any_routable(submission)) return Refusal::all_tried;
+  if (waiting_total() >= options_.pool_requests) return Refusal::pool_full;
+  Bytes kept = submission.bytes;
+  for (const auto& [id, other] : models_) kept += other.pool.bytes();
+  if (kept > options_.pool_bytes) return Refusal::pool_bytes;
+  const double drain = model.drain.per_second(now, 16);
+  const bool hopeless = drain > 0 && static_cast<double>(model.pool.size()) / drain > to_seconds(options_.pool_timeout);
+  if (hopeless) return Refusal::wait_too_long;
+  return std::nullopt;
+}
+
+Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
+                          std::uint32_t considered, Time arrived, Time now) {
+  Granted granted;
+  granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
+  roster_.note_change(worker, now);
+  fleet::Receipt& receipt = granted.receipt;
+  receipt.policy = policy_->name();
+  receipt.reason = reason;
+  receipt.candidates = considered;
+  receipt.waited = now - arrived;
+  receipt.signal_age = worker.reported == Time::min() ? Duration(-1) : now - worker.reported;
+  receipt.attempt = submission.attempt;
+  return granted;
+}
+
+Decision Dispatcher::submit(const Submission& submission, const MakeWaiter& make_waiter) {
+  Verdicts verdicts;
+  Decision decision = decide(submission, make_waiter, verdicts);
+  tell(verdicts);
+  return decision;
+}
+
+Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make_waiter, Verdicts& verdicts) {
+  const std::lock_guard lock(mutex_);
+  const Time now = clock_.now();
+  ModelState& model = model_state(submission.model);
+  const RequestId id{next_request_++};
+  // With others waiting a newcomer takes its place among them, and all are looked at together.
+  if (!closed_ && model.pool.empty()) {
+    if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
+  }
+  if (const auto refusal = refusal_for(submission, model, now)) return Refused{*refusal, retry_after(model, now)};
+  Waiting waiting;
+  waiting.id = id;
+  waiting.submission = submission;
+  waiting.waiter = make_waiter();
+  waiting.arrived = now;
+  waiting.deadline = now + options_.pool_timeout;
+  waiting.next_check = std::min(waiting.deadline, now + options_.unroutable_wait);
+  const double cost = model.mean_output + options_.prompt_weight * submission.prompt_tokens.as_double();
+  const bool alone = model.pool.empty();  // then the policy was just asked
+  model.pool.add(std::move(waiting), cost);
+  if (!alone) step(submission.model, model, now, verdicts);
+  return Queued{id};
+}
+
+bool Dispatcher::cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [model_id, model] : models_) {
+    if (model.pool.remove(id) != nullptr) return true;
+  }
+  return false;
+}
+
+void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time now = clock_.now();
+    WorkerRecord& worker = roster_.get(summary.worker);
+    roster_.note_change(worker, now);
+    ModelState& model = model_state(summary.model);
+    model.drain.count(now);
+    if (summary.outcome == fleet::Outcome::completed && summary.had_output) {
+      model.mean_output += (summary.output_tokens.as_double() - model.mean_output) / 64;
+    }
+    // The freed slot may serve any model of that worker.
+    for (auto& [id, other] : models_) {
+      if (!other.pool.empty() && worker.serves(id)) step(id, other, now, verdicts);
+    }
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::tick() {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time now = clock_.now();
+    if (history_noted_ == Time::min() || now - history_noted_ >= std::chrono::milliseconds(100)) {
+      roster_.note_history(now);
+      history_noted_ = now;
+    }
+    for (auto& [id, model] : models_) {
+      if (model.pool.empty()) continue;
+      check_due(model, now, verdicts);
+      step(id, model, now, verdicts);
+    }
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::close() {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (auto& [id, model] : models_) {
+      std::vector<RequestId> ids;
+      model.pool.in_order([&](const Waiting& waiting) {
+        ids.push_back(waiting.id);
+        return true;
+      });
+      for (const RequestId request : ids) {
+        auto waiting = model.pool.remove(request);
+        verdicts.push_back({std::move(waiting->waiter), Refused{Refusal::shutting_down, std::chrono::seconds(1)}});
+      }
+    }
+  }
+  tell(verdicts);
+}
+
+PoolStatus Dispatcher::pool() const {
+  const std::lock_guard lock(mutex_);
+  const Time now = clock_.now();
+  PoolStatus status;
+  for (const auto& [id, model] : models_) {
+    status.drain_per_s += model.drain.per_second(now);
+    if (model.pool.empty()) continue;
+    status.waiting += model.pool.size();
+    status.bytes += model.pool.bytes();
+    status.oldest = std::max(status.oldest, now - model.pool.oldest_arrival());
+  }
+  return status;
+}
+
+void Dispatcher::check_due(ModelState& model, Time now, Verdicts& verdicts) {
+  for (const RequestId id : model.pool.due(now)) {
+    const Waiting& waiting = *model.pool.find(id);
+    std::optional<Refusal> refusal;
+    if (!any_routable(waiting.submission)) {
+      refusal = Refusal::no_worker;
+    } else if (now >= waiting.deadline) {
+      refusal = Refusal::deadline;
+    }
+    if (!refusal) {
+      model.pool.recheck(id, std::min(waiting.deadline, now + options_.unroutable_wait));
+      continue;
+    }
+    const Duration again = retry_after(model, now);
+    verdicts.push_back({model.pool.remove(id)->waiter, Refused{*refusal, again}});
+  }
+}
+
+void Dispatcher::tell(Verdicts& verdicts) {
+  for (Verdict& verdict : verdicts) {
+    if (auto* granted = std::get_if<Granted>(&verdict.what)) {
+      verdict.waiter->granted(std::move(*granted));
+    } else {
+      verdict.waiter->refused(std::get<Refused>(verdict.what));
+    }
+  }
+}
+
+}  // namespace evenkeel::dispatch

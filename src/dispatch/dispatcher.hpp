@@ -1,0 +1,136 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "dispatch/decayed_rate.hpp"
+#include "dispatch/roster.hpp"
+#include "dispatch/waiting_pool.hpp"
+#include "routing/policy.hpp"
+
+namespace evenkeel::dispatch {
+
+struct DispatcherOptions {
+  std::size_t pool_requests = 2048;
+  Bytes pool_bytes{256LL << 20U};
+  Duration pool_timeout = std::chrono::seconds(60);
+  Duration unroutable_wait = std::chrono::seconds(5);  ///< how long a request waits while no worker can be routed to
+  int overtake_cap = 64;                               ///< later arrivals that may enter before a request; 0 = no cap
+  double prompt_weight = 0.1;                          ///< work of one prompt token in output tokens
+  std::size_t plan_window = 128;                       ///< waiting requests that one plan looks at
+};
+
+/// A worker as the admin API and metrics show it.
+struct WorkerStatus {
+  WorkerId id;
+  WorkerSpec spec;
+  WorkerState state = WorkerState::unroutable;
+  fleet::Load load;
+  double foreign_requests = 0;
+  Tokens foreign_tokens;
+  Tokens kv_capacity;
+  double rate = 0;  ///< work per second at the present concurrency, 0 = not known
+  Duration signal_age{};
+  bool reported = false;
+  std::uint64_t leases_begun = 0;
+  std::int64_t generated_ever = 0;
+  bool sound = true;
+};
+
+struct PoolStatus {
+  std::size_t waiting = 0;
+  Bytes bytes;
+  Duration oldest{};
+  double drain_per_s = 0;
+};
+
+/// The only thing that acts: it owns the waiting pool, asks the policy, checks what it wishes, turns placements into
+/// leases and answers every request with a lease, "wait" or a refusal. Thread-safe behind one short lock; it
+/// runs inline on the caller's thread. Selecting and counting are one step. Deterministic given the order of calls,
+/// the clock and the seed.
+class Dispatcher final : public fleet::LeaseObserver {
+ public:
+  Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock, std::uint64_t seed);
+
+  // --- the fleet ---
+  WorkerId add_worker(WorkerSpec spec);
+  void set_state(WorkerId id, WorkerState state);
+  void set_models(WorkerId id, std::vector<ModelId> models);
+  void set_max_in_flight(WorkerId id, std::int64_t limit);
+  void report(WorkerId id, const EngineReport& report);
+  [[nodiscard]] std::vector<WorkerStatus> workers() const;
+  [[nodiscard]] bool routable(ModelId model) const;
+
+  // --- requests ---
+  using MakeWaiter = std::function<std::shared_ptr<Waiter>()>;
+  /// `make_waiter` is called only if the request must wait; the waiter may be told before this returns Queued.
+  [[nodiscard]] Decision submit(const Submission& submission, const MakeWaiter& make_waiter);
+  /// False if the request waits no more: its waiter has been or is being told.
+  bool cancel(RequestId id);
+
+  /// Housekeeping: deadlines, learning, history. Call every 20 to 100 ms.
+  void tick();
+  /// From now on everything that waits or comes is refused as shutting_down.
+  void close();
+  [[nodiscard]] PoolStatus pool() const;
+  [[nodiscard]] std::string_view policy_name() const { return policy_->name(); }
+  /// All books sound, see WorkerBooks::sound().
+  [[nodiscard]] bool sound() const;
+
+  void lease_ended(const fleet::LeaseSummary& summary) override;
+
+ private:
+  /// What must be told once the lock is released.
+  struct Verdict {
+    std::shared_ptr<Waiter> waiter;
+    std::variant<Granted, Refused> what;
+  };
+  using Verdicts = std::vector<Verdict>;
+  struct ModelState {
+    WaitingPool pool;
+    DecayedRate drain;
+    double mean_output = 256;  ///< learned; the prior matters until a few dozen requests are through
+  };
+
+  Decision decide(const Submission& submission, const MakeWaiter& make_waiter, Verdicts& verdicts);
+  ModelState& model_state(ModelId model);
+  [[nodiscard]] std::size_t waiting_total() const;
+  [[nodiscard]] bool any_routable(const Submission& submission) const;
+  [[nodiscard]] std::optional<fleet::Refusal> refusal_for(const Submission& submission, const ModelState& model, Time now) const;
+  [[nodiscard]] Duration retry_after(const ModelState& model, Time now) const;
+  Granted grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
+                std::uint32_t considered, Time arrived, Time now);
+  [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id, Time now);
+  void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
+  void step_all(Time now, Verdicts& verdicts);
+  bool view_fleet(ModelId id, const ModelState& model, Time now);
+  void view_candidates(const Excluded& excluded);
+  void check_due(ModelState& model, Time now, Verdicts& verdicts);
+  static void tell(Verdicts& verdicts);
+
+  const DispatcherOptions options_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<routing::Policy> policy_;
+  Random random_;
+  Roster roster_;
+  std::map<ModelId, ModelState> models_;
+  std::uint64_t next_request_ = 1;
+  bool closed_ = false;
+  Time history_noted_ = Time::min();
+
+  // Scratch of one step, kept for its capacity.
+  std::vector<fleet::WorkerView> workers_view_;
+  std::vector<fleet::WaitingView> waiting_view_;
+  std::vector<std::uint32_t> candidates_;
+  std::vector<std::pair<std::size_t, std::size_t>> candidate_ranges_;
+  std::vector<fleet::Placement> placements_;
+};
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,89 @@
+#include "dispatch/roster.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenkeel::dispatch {
+
+namespace {
+constexpr Duration observe_every = std::chrono::milliseconds(100);
+constexpr Duration history_span = std::chrono::seconds(20);
+}  // namespace
+
+std::string_view to_string(WorkerState state) {
+  switch (state) {
+    case WorkerState::routable: return "routable";
+    case WorkerState::unroutable: return "unroutable";
+    case WorkerState::draining: return "draining";
+    case WorkerState::removed: return "removed";
+  }
+  return "unknown";
+}
+
+bool WorkerRecord::serves(ModelId model) const {
+  return std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
+}
+
+WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
+  for (auto& record : records_) {
+    if (record->spec.name != spec.name) continue;
+    record->spec = std::move(spec);
+    record->state = WorkerState::unroutable;
+    return *record;
+  }
+  records_.push_back(std::make_unique<WorkerRecord>());
+  WorkerRecord& record = *records_.back();
+  record.id = WorkerId{static_cast<std::uint32_t>(records_.size() - 1)};
+  record.spec = std::move(spec);
+  record.changed = record.observed = now;
+  return record;
+}
+
+void Roster::note_change(WorkerRecord& worker, Time now) {
+  const double seconds = to_seconds(now - worker.changed);
+  if (worker.running > 0) {
+    worker.running_seconds += seconds * static_cast<double>(worker.running);
+    worker.busy_seconds += seconds;
+  }
+  worker.changed = now;
+  worker.running = worker.books.load().in_flight;
+  if (now - worker.observed < observe_every) return;
+  const double work = worker.books.work_done(prompt_weight_);
+  if (worker.busy_seconds > 0) {
+    const double ours = worker.running_seconds / worker.busy_seconds;
+    const double all = ours + worker.foreign_requests;
+    // The engine shares its rate; what it did for others is taken to be in proportion.
+    worker.rate.observe(all, std::max(0.0, work - worker.work_before) * all / ours, from_seconds(worker.busy_seconds));
+  }
+  worker.work_before = work;
+  worker.running_seconds = worker.busy_seconds = 0;
+  worker.observed = now;
+}
+
+void Roster::note_history(Time now) {
+  for (auto& record : records_) {
+    auto& history = record->ended_history;
+    history.emplace_back(now, record->books.leases_ended());
+    while (history.size() > 1 && now - history.front().first > history_span) history.pop_front();
+    note_change(*record, now);
+  }
+}
+
+void Roster::report(WorkerRecord& worker, const EngineReport& report) {
+  if (!(report.running >= 0) || !(report.waiting >= 0) || report.kv_used < Tokens()) return;
+  const Time from = report.asked - slack;
+  std::uint64_t ended_before = 0;  // nothing known that early: every lease may have been counted
+  for (const auto& [when, ended] : worker.ended_history) {
+    if (when > from) break;
+    ended_before = ended;
+  }
+  const auto ours = static_cast<double>(worker.books.leases_begun() - ended_before);
+  const double reported = report.running + report.waiting;
+  worker.foreign_requests = std::max(0.0, reported - ours);
+  const double share = reported > 0 ? worker.foreign_requests / reported : 0;
+  worker.foreign_tokens = Tokens(static_cast<std::int64_t>(std::llround(share * report.kv_used.as_double())));
+  worker.kv_capacity = report.kv_capacity;
+  worker.reported = report.received;
+}
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "fleet/books.hpp"
+#include "fleet/rate_curve.hpp"
+#include "fleet/view.hpp"
+
+namespace evenkeel::dispatch {
+
+enum class WorkerState : std::uint8_t {
+  routable,
+  unroutable,  ///< dead, ejected or not yet seen alive
+  draining,    ///< takes nothing new, finishes what it has
+  removed,     ///< draining, and forgotten once empty
+};
+[[nodiscard]] std::string_view to_string(WorkerState state);
+
+struct WorkerSpec {
+  std::string name;
+  std::vector<ModelId> models;
+  std::int64_t max_in_flight = 256;
+};
+
+/// What an engine said about itself, and when it can have looked.
+struct EngineReport {
+  Time asked{};      ///< when the probe was sent
+  Time received{};
+  double running = 0;
+  double waiting = 0;
+  Tokens kv_used;      ///< zero if not told
+  Tokens kv_capacity;  ///< zero if not told
+};
+
+/// One worker: what is configured, what was reported, what was learned. Guarded by the dispatcher's lock, but
+/// for its books.
+struct WorkerRecord {
+  WorkerId id;
+  WorkerSpec spec;
+  WorkerState state = WorkerState::unroutable;
+  fleet::WorkerBooks books;
+  fleet::RateCurve rate;
+  double foreign_requests = 0;
+  Tokens foreign_tokens;
+  Tokens kv_capacity;
+  Time reported = Time::min();
+
+  // For learning the rate: sums since `observed`.
+  Time changed{};
+  Time observed{};
+  double running_seconds = 0;
+  double busy_seconds = 0;
+  double work_before = 0;
+  std::int64_t running = 0;
+  std::deque<std::pair<Time, std::uint64_t>> ended_history;  // (when, leases ended until then), a few seconds
+
+  [[nodiscard]] bool serves(ModelId model) const;
+};
+
+/// The workers of one dispatcher, by id in order of joining. Records never move and never go away, so that leases
+/// may point at their books.
+class Roster {
+ public:
+  explicit Roster(double prompt_weight) : prompt_weight_(prompt_weight) {}
+
+  /// A name that was removed comes back as the same worker.
+  WorkerRecord& add(WorkerSpec spec, Time now);
+  [[nodiscard]] WorkerRecord& get(WorkerId id) { return *records_.at(id.value); }
+  [[nodiscard]] const WorkerRecord& get(WorkerId id) const { return *records_.at(id.value); }
+  [[nodiscard]] const std::vector<std::unique_ptr<WorkerRecord>>& records() const { return records_; }
+
+  /// Books changed by one lease at `now`: keeps the integral of concurrency and now and then feeds the curve.
+  void note_change(WorkerRecord& worker, Time now);
+  /// Remembers how many leases had ended by now; call every 50 to 200 ms.
+  void note_history(Time now);
+  /// Foreign load by the interval rule: what is reported minus every lease of ours that was open at any time
+  /// from `asked` - slack to `received`. Undercounting costs one short wait at the engine, overcounting would
+  /// leave it idle. Impossible values leave the report unread.
+  void report(WorkerRecord& worker, const EngineReport& report);
+
+  /// Slack of the interval rule: at least how far an engine's gauges lag.
+  static constexpr Duration slack = std::chrono::milliseconds(300);
+
+ private:
+  double prompt_weight_;
+  std::vector<std::unique_ptr<WorkerRecord>> records_;
+};
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,101 @@
+// The dispatcher's step: show the policy what waits and what is free, check its wishes, make them leases.
+#include <algorithm>
+
+#include "dispatch/dispatcher.hpp"
+
+namespace evenkeel::dispatch {
+
+bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
+  workers_view_.clear();
+  bool any_free = false;
+  for (const auto& record : roster_.records()) {
+    if (record->state != WorkerState::routable || !record->serves(id)) continue;
+    fleet::WorkerView& view = workers_view_.emplace_back();
+    view.id = record->id;
+    view.name = record->spec.name;
+    view.max_in_flight = record->spec.max_in_flight;
+    view.load = record->books.load();
+    view.foreign_requests = record->foreign_requests;
+    view.foreign_tokens = record->foreign_tokens;
+    view.kv_capacity = record->kv_capacity;
+    view.rate = &record->rate;
+    view.mean_output = model.mean_output;
+    view.signal_age = record->reported == Time::min() ? Duration(0) : now - record->reported;
+    any_free = any_free || view.free_slots() > 0;
+  }
+  return any_free;
+}
+
+void Dispatcher::view_candidates(const Excluded& excluded) {
+  for (std::uint32_t index = 0; index < workers_view_.size(); ++index) {
+    const fleet::WorkerView& worker = workers_view_[index];
+    if (worker.free_slots() > 0 && !excluded.contains(worker.id)) candidates_.push_back(index);
+  }
+}
+
+std::optional<Granted> Dispatcher::place_now(const Submission& submission, ModelState& model, RequestId id, Time now) {
+  if (!view_fleet(submission.model, model, now)) return std::nullopt;
+  candidates_.clear();
+  view_candidates(submission.excluded);
+  if (candidates_.empty()) return std::nullopt;
+  const fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
+  placements_.clear();
+  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight}, now, random_, placements_);
+  if (placements_.empty()) return std::nullopt;
+  const fleet::Placement& wish = placements_.front();
+  const bool sound = wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
+  if (!sound) return std::nullopt;
+  return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered, now, now);
+}
+
+void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdicts) {
+  // A plan sees a window of the pool; while it places all that it saw, the next window follows.
+  while (!model.pool.empty() && view_fleet(id, model, now)) {
+    waiting_view_.clear();
+    candidates_.clear();
+    candidate_ranges_.clear();
+    bool capped_seen = false;
+    model.pool.in_order([&](const Waiting& waiting) {
+      if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
+      const std::size_t begin = candidates_.size();
+      view_candidates(waiting.submission.excluded);
+      if (candidates_.size() == begin) return true;
+      capped_seen = capped_seen || waiting.capped;
+      const Submission& what = waiting.submission;
+      waiting_view_.push_back({waiting.id, what.model, what.prompt_tokens, what.affinity_key, waiting.arrived, {}});
+      candidate_ranges_.emplace_back(begin, candidates_.size() - begin);
+      return waiting_view_.size() < options_.plan_window;
+    });
+    if (waiting_view_.empty()) return;
+    for (std::size_t i = 0; i < waiting_view_.size(); ++i) {
+      waiting_view_[i].candidates = std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
+    }
+    placements_.clear();
+    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight}, now, random_, placements_);
+    std::size_t placed = 0;
+    for (const fleet::Placement& wish : placements_) {
+      if (wish.request >= waiting_view_.size()) continue;
+      const fleet::WaitingView& request = waiting_view_[wish.request];
+      const auto& allowed = request.candidates;
+      if (std::find(allowed.begin(), allowed.end(), wish.worker) == allowed.end()) continue;
+      WorkerRecord& worker = roster_.get(workers_view_[wish.worker].id);
+      if (worker.books.load().in_flight >= worker.spec.max_in_flight) continue;
+      if (model.pool.find(request.id) == nullptr) continue;  // wished for twice
+      const WorkerId place = worker.id;
+      auto entered = model.pool.enter(
+          request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
+      Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
+      verdicts.push_back({std::move(entered->waiter), std::move(granted)});
+      ++placed;
+    }
+    if (placed < waiting_view_.size()) return;
+  }
+}
+
+void Dispatcher::step_all(Time now, Verdicts& verdicts) {
+  for (auto& [id, model] : models_) {
+    if (!model.pool.empty()) step(id, model, now, verdicts);
+  }
+}
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "fleet/books.hpp"
+#include "fleet/outcome.hpp"
+#include "fleet/view.hpp"
+
+namespace evenkeel::dispatch {
+
+/// Workers a request must not go to, because they failed it. Bounded; more attempts than this are not made.
+class Excluded {
+ public:
+  void add(WorkerId id) {
+    if (count_ < ids_.size() && !contains(id)) ids_[count_++] = id;
+  }
+  [[nodiscard]] bool contains(WorkerId id) const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (ids_[i] == id) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+
+ private:
+  std::array<WorkerId, 8> ids_{};
+  std::size_t count_ = 0;
+};
+
+/// What the dispatcher is asked to place.
+struct Submission {
+  ModelId model;
+  Tokens prompt_tokens;            ///< estimate
+  Bytes bytes;                     ///< kept while waiting; counts against the pool
+  std::int64_t priority = 0;       ///< lower is earlier
+  ClientKey client;
+  std::uint64_t affinity_key = 0;  ///< 0 = none
+  Excluded excluded;
+  int attempt = 1;
+};
+
+struct Granted {
+  fleet::Lease lease;
+  fleet::Receipt receipt;
+};
+
+struct Refused {
+  fleet::Refusal why = fleet::Refusal::no_worker;
+  Duration retry_after{};  ///< from the measured drain; over 0 and under 60 s
+};
+
+struct Queued {
+  RequestId id;  ///< for cancel()
+};
+
+using Decision = std::variant<Granted, Queued, Refused>;
+
+/// Told once of what became of a request that had to wait: by whichever thread ran the step, outside the
+/// dispatcher's lock. Must not call the dispatcher from inside.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  virtual void granted(Granted granted) = 0;
+  virtual void refused(Refused refused) = 0;
+};
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,104 @@
+#include "fleet/books.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace evenkeel::fleet {
+
+namespace {
+constexpr auto relaxed = std::memory_order_relaxed;
+
+void add(std::atomic<std::int64_t>& counter, std::int64_t amount) {
+  [[maybe_unused]] const std::int64_t before = counter.fetch_add(amount, relaxed);
+  assert(before + amount >= 0 && "the books went below zero");
+}
+}  // namespace
+
+Load WorkerBooks::load() const {
+  return {in_flight_.load(relaxed), Tokens(prompt_.load(relaxed)), Tokens(queued_prompt_.load(relaxed)),
+          Tokens(generated_.load(relaxed))};
+}
+
+double WorkerBooks::work_done(double prompt_weight) const {
+  return static_cast<double>(generated_ever_.load(relaxed)) +
+         prompt_weight * static_cast<double>(prefilled_ever_.load(relaxed));
+}
+
+bool WorkerBooks::sound() const {
+  const Load now = load();
+  const bool negative = now.in_flight < 0 || now.prompt_tokens < Tokens() || now.queued_prompt < Tokens() ||
+                        now.generated_tokens < Tokens();
+  const bool residue = now.in_flight == 0 && (now.kv_tokens() != Tokens() || now.queued_prompt != Tokens());
+  // Between two loads another thread may have begun a lease, so residue is only telling while nothing moves.
+  return !negative && !(residue && begun_.load(relaxed) == ended_.load(relaxed));
+}
+
+Lease::Lease(WorkerBooks& books, LeaseObserver& observer, const Clock& clock, RequestId request, WorkerId worker,
+             ModelId model, Tokens prompt)
+    : books_(&books), observer_(&observer), clock_(&clock), begun_(clock.now()) {
+  summary_.request = request;
+  summary_.worker = worker;
+  summary_.model = model;
+  summary_.prompt_tokens = prompt;
+  books.begun_.fetch_add(1, relaxed);
+  add(books.in_flight_, 1);
+  add(books.prompt_, prompt.value());
+  add(books.queued_prompt_, prompt.value());
+}
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this == &other) return *this;
+  end(Outcome::cancelled);
+  books_ = std::exchange(other.books_, nullptr);
+  observer_ = other.observer_;
+  clock_ = other.clock_;
+  summary_ = other.summary_;
+  begun_ = other.begun_;
+  return *this;
+}
+
+void Lease::end_prefill() {
+  summary_.had_output = true;
+  add(books_->queued_prompt_, -summary_.prompt_tokens.value());
+  books_->prefilled_ever_.fetch_add(summary_.prompt_tokens.value(), relaxed);
+}
+
+void Lease::generated(Tokens count) {
+  if (!open() || count <= Tokens()) return;
+  if (!summary_.had_output) end_prefill();
+  summary_.output_tokens += count;
+  add(books_->generated_, count.value());
+  books_->generated_ever_.fetch_add(count.value(), relaxed);
+}
+
+void Lease::settle(Tokens prompt, Tokens output) {
+  if (!open() || prompt < Tokens() || output < Tokens()) return;
+  if (!summary_.had_output && output > Tokens()) end_prefill();
+  const Tokens more_prompt = prompt - summary_.prompt_tokens;
+  const Tokens more_output = output - summary_.output_tokens;
+  add(books_->prompt_, more_prompt.value());
+  if (summary_.had_output) {
+    books_->prefilled_ever_.fetch_add(more_prompt.value(), relaxed);
+  } else {
+    add(books_->queued_prompt_, more_prompt.value());
+  }
+  add(books_->generated_, more_output.value());
+  books_->generated_ever_.fetch_add(more_output.value(), relaxed);
+  summary_.prompt_tokens = prompt;
+  summary_.output_tokens = output;
+}
+
+void Lease::end(Outcome outcome) {
+  if (!open()) return;
+  WorkerBooks& books = *std::exchange(books_, nullptr);
+  if (!summary_.had_output) add(books.queued_prompt_, -summary_.prompt_tokens.value());
+  add(books.prompt_, -summary_.prompt_tokens.value());
+  add(books.generated_, -summary_.output_tokens.value());
+  add(books.in_flight_, -1);
+  books.ended_.fetch_add(1, relaxed);
+  summary_.outcome = outcome;
+  summary_.held = clock_->now() - begun_;
+  observer_->lease_ended(summary_);
+}
+
+}  // namespace evenkeel::fleet

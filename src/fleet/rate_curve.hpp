@@ -1,0 +1,37 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+#include "base/clock.hpp"
+
+namespace evenkeel::fleet {
+
+/// What a worker was seen to do: work per second (output tokens, prompt tokens weighted) at each level of
+/// concurrency, learned online. Levels are grouped 1, 2, 3, 4, 6, 8, 12, 16, ... 1024; each group keeps sums of
+/// work and busy time that fade with a half-life of their own busy time, so an idle worker forgets nothing.
+class RateCurve {
+ public:
+  explicit RateCurve(Duration half_life = std::chrono::seconds(30)) : half_life_s_(to_seconds(half_life)) {}
+
+  /// `work` was done in `busy` while `running` (> 0) requests ran, on average.
+  void observe(double running, double work, Duration busy);
+
+  /// Work per second with `running` requests, or 0 if nothing was ever observed. Between observed levels linear;
+  /// below the lowest in proportion to `running` (a batch of one costs nearly what a batch of few does); above the
+  /// highest flat, since a level nobody saw may be past saturation.
+  [[nodiscard]] double at(double running) const;
+  [[nodiscard]] bool known() const;
+
+ private:
+  static constexpr std::size_t groups = 20;
+  struct Group {
+    double work = 0;
+    double seconds = 0;
+    double running_seconds = 0;
+  };
+  std::array<Group, groups> groups_{};
+  double half_life_s_;
+};
+
+}  // namespace evenkeel::fleet

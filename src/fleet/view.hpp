@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+#include "fleet/books.hpp"
+#include "fleet/rate_curve.hpp"
+
+namespace evenkeel::fleet {
+
+/// One worker as a policy sees it, at one instant. There is no output length anywhere in here, nor a bound on
+/// one: a policy that wants lengths asks a forecast.
+struct WorkerView {
+  WorkerId id;
+  std::string_view name;
+  std::int64_t max_in_flight = 0;
+  Load load;                        ///< ours
+  double foreign_requests = 0;      ///< what the engine reports beyond ours
+  Tokens foreign_tokens;
+  Tokens kv_capacity;               ///< zero if the engine does not tell
+  const RateCurve* rate = nullptr;  ///< learned; never null
+  double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
+  Duration signal_age{};            ///< age of the engine's last report
+
+  [[nodiscard]] std::int64_t free_slots() const { return max_in_flight - load.in_flight; }
+};
+
+struct FleetView {
+  std::span<const WorkerView> workers;
+  double prompt_weight = 0.1;  ///< work of one prompt token, in output tokens
+};
+
+/// One waiting request as a policy sees it. `candidates` are indices into FleetView::workers, ascending; all are
+/// routable, allowed for this request and had a free slot when the plan began.
+struct WaitingView {
+  RequestId id;
+  ModelId model;
+  Tokens prompt_tokens;           ///< estimated
+  std::uint64_t affinity_key = 0; ///< hash of session or user; 0 = none
+  Time arrived{};
+  std::span<const std::uint32_t> candidates;
+};
+
+/// A policy's wish: this request to this worker. `reason` is a literal from the policy's closed list.
+struct Placement {
+  std::uint32_t request = 0;  ///< index into `waiting`
+  std::uint32_t worker = 0;   ///< index into `fleet.workers`
+  std::string_view reason;
+  double score = 0;           ///< of the chosen worker, in the policy's own unit
+  std::uint32_t considered = 0;
+};
+
+/// What the answer says about how its worker was chosen. Views are of strings that live as long as the process.
+struct Receipt {
+  std::string_view policy;
+  std::string_view reason;
+  std::uint32_t candidates = 0;
+  Duration waited{};
+  Duration signal_age{};
+  int attempt = 1;
+};
+
+}  // namespace evenkeel::fleet

@@ -1,0 +1,50 @@
+#include "routing/consistent_hash.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenkeel::routing {
+
+namespace {
+double requests_at(const fleet::WorkerView& worker) {
+  return static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
+}
+
+/// The worker's place in the key's order of preference: by its name, so that it survives restarts and re-adding.
+std::uint64_t weight(std::uint64_t key, std::string_view name) {
+  std::uint64_t hash = key;
+  for (const char c : name) hash = mix64(hash ^ static_cast<unsigned char>(c));
+  return hash;
+}
+}  // namespace
+
+PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                                                const fleet::FleetView& fleet, Random& random) {
+  if (request.affinity_key == 0) return cheapest(candidates, fleet, random, "no_key", requests_at);
+  double total = 1;  // this request counts
+  double least = requests_at(fleet.workers[candidates.front()]);
+  for (const std::uint32_t index : candidates) {
+    total += requests_at(fleet.workers[index]);
+    least = std::min(least, requests_at(fleet.workers[index]));
+  }
+  // Foreign load is not whole; the least loaded must always be eligible.
+  const double limit = std::max(least + 1, std::ceil(bound_ * total / static_cast<double>(candidates.size())));
+  const std::uint32_t* preferred = nullptr;
+  const std::uint32_t* chosen = nullptr;
+  std::uint64_t best = 0, best_open = 0;
+  for (const std::uint32_t& index : candidates) {
+    const fleet::WorkerView& worker = fleet.workers[index];
+    const std::uint64_t w = weight(request.affinity_key, worker.name);
+    if (preferred == nullptr || w > best) {
+      preferred = &index;
+      best = w;
+    }
+    if (requests_at(worker) + 1 <= limit && (chosen == nullptr || w > best_open)) {
+      chosen = &index;
+      best_open = w;
+    }
+  }
+  return {*chosen, chosen == preferred ? "key" : "key_overflow", static_cast<double>(limit)};
+}
+
+}  // namespace evenkeel::routing

@@ -1,0 +1,32 @@
+#include "routing/least_wait.hpp"
+
+namespace evenkeel::routing {
+
+namespace {
+/// Mean rate of the candidates that know theirs, at `running` requests; 0 if none does.
+double mean_rate(std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet, double running) {
+  double sum = 0;
+  int known = 0;
+  for (const std::uint32_t index : candidates) {
+    const double rate = fleet.workers[index].rate->at(running);
+    if (rate <= 0) continue;
+    sum += rate;
+    ++known;
+  }
+  return known > 0 ? sum / known : 0;
+}
+}  // namespace
+
+PerRequestPolicy::Choice LeastWait::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                                           const fleet::FleetView& fleet, Random& random) {
+  return cheapest(candidates, fleet, random, "least_wait", [&](const fleet::WorkerView& worker) {
+    const double running = static_cast<double>(worker.load.in_flight) + worker.foreign_requests + 1;
+    const double work = running * worker.mean_output +
+                        fleet.prompt_weight * (worker.load.queued_prompt + request.prompt_tokens).as_double();
+    double rate = worker.rate->at(running);
+    if (rate <= 0) rate = mean_rate(candidates, fleet, running);
+    return rate > 0 ? work / rate : work;
+  });
+}
+
+}  // namespace evenkeel::routing

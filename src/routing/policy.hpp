@@ -1,0 +1,75 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "fleet/view.hpp"
+
+namespace evenkeel::routing {
+
+/// The one entry of every policy: which waiting requests enter now, and where. Pure: all it knows is in the
+/// arguments and in its own state. Not placing a request means hold. A policy can neither lease nor refuse; the
+/// dispatcher checks every placement and drops what a worker has no slot for.
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// `waiting` is in the order of the waiting pool. Appends to `placements`, at most one a request.
+  virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
+                    std::vector<fleet::Placement>& placements) = 0;
+};
+
+/// A rule that looks at one request at a time, fitted to the joint entry: in pool order each request is given
+/// to the worker the rule chooses among those that still have a slot, and the view is charged before the next.
+class PerRequestPolicy : public Policy {
+ public:
+  struct Choice {
+    std::uint32_t worker = 0;  ///< index into the fleet view
+    std::string_view reason;
+    double score = 0;
+  };
+
+  void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
+            std::vector<fleet::Placement>& placements) final;
+
+ protected:
+  /// `candidates` is not empty; `fleet.workers` carries what this plan has placed already.
+  virtual Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                        const fleet::FleetView& fleet, Random& random) = 0;
+
+ private:
+  std::vector<fleet::WorkerView> charged_;
+  std::vector<std::uint32_t> open_;
+};
+
+/// The candidate with the smallest cost; equal costs (to 1e-9 of their size) are drawn fairly.
+template <class Cost>
+[[nodiscard]] PerRequestPolicy::Choice cheapest(std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                                                Random& random, std::string_view reason, Cost cost) {
+  PerRequestPolicy::Choice best{candidates.front(), reason, cost(fleet.workers[candidates.front()])};
+  std::uint64_t ties = 1;
+  for (const std::uint32_t index : candidates.subspan(1)) {
+    const double value = cost(fleet.workers[index]);
+    const double margin = 1e-9 * (1 + (value < 0 ? -value : value));
+    if (value < best.score - margin) {
+      best = {index, reason, value};
+      ties = 1;
+    } else if (value <= best.score + margin && random.below(++ties) == 0) {
+      best.worker = index;
+    }
+  }
+  return best;
+}
+
+/// The policies by name. `name` may be one of policy_names() only; the error names the nearest.
+[[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(std::string_view name);
+[[nodiscard]] std::span<const std::string_view> policy_names();
+inline constexpr std::string_view default_policy = "least_wait";
+
+}  // namespace evenkeel::routing

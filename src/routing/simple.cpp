@@ -1,0 +1,51 @@
+#include "routing/simple.hpp"
+
+namespace evenkeel::routing {
+
+namespace {
+double requests_at(const fleet::WorkerView& worker) {
+  return static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
+}
+}  // namespace
+
+PerRequestPolicy::Choice RandomChoice::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+                                              const fleet::FleetView&, Random& random) {
+  return {candidates[random.below(candidates.size())], "random", 0};
+}
+
+PerRequestPolicy::Choice RoundRobin::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+                                            const fleet::FleetView& fleet, Random&) {
+  std::uint32_t next = candidates.front();  // the view is in order of id: wrap to the first
+  for (const std::uint32_t index : candidates) {
+    if (last_.value != ~std::uint32_t{0} && fleet.workers[index].id > last_) {
+      next = index;
+      break;
+    }
+  }
+  last_ = fleet.workers[next].id;
+  return {next, "next", 0};
+}
+
+PerRequestPolicy::Choice PowerOfTwo::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+                                            const fleet::FleetView& fleet, Random& random) {
+  if (candidates.size() == 1) return {candidates[0], "only", requests_at(fleet.workers[candidates[0]])};
+  const std::uint64_t first = random.below(candidates.size());
+  std::uint64_t second = random.below(candidates.size() - 1);
+  if (second >= first) ++second;
+  const std::uint32_t pair[] = {candidates[first], candidates[second]};
+  return cheapest(pair, fleet, random, "less_loaded_of_two", requests_at);
+}
+
+PerRequestPolicy::Choice LeastRequests::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+                                               const fleet::FleetView& fleet, Random& random) {
+  return cheapest(candidates, fleet, random, "least_requests", requests_at);
+}
+
+PerRequestPolicy::Choice LeastTokens::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+                                             const fleet::FleetView& fleet, Random& random) {
+  return cheapest(candidates, fleet, random, "least_tokens", [](const fleet::WorkerView& worker) {
+    return (worker.load.kv_tokens() + worker.load.queued_prompt + worker.foreign_tokens).as_double();
+  });
+}
+
+}  // namespace evenkeel::routing

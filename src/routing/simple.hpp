@@ -1,0 +1,61 @@
+#pragma once
+
+#include "routing/policy.hpp"
+
+namespace evenkeel::routing {
+
+/// Any candidate, uniformly.
+class RandomChoice final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "random"; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                Random& random) override;
+};
+
+/// The candidate whose id follows the last one chosen, whatever it carries.
+class RoundRobin final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "round_robin"; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                Random& random) override;
+
+ private:
+  WorkerId last_{~std::uint32_t{0}};
+};
+
+/// The less loaded, by requests, of two candidates drawn without replacement (Mitzenmacher 2001).
+class PowerOfTwo final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "power_of_two"; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                Random& random) override;
+};
+
+/// The candidate with the fewest requests in flight, ours and foreign.
+class LeastRequests final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "least_requests"; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                Random& random) override;
+};
+
+/// The candidate with the fewest tokens: KV held plus prompt tokens whose prefill is still owed. (Owed prompt
+/// tokens count twice on purpose: as memory to come and as work before this request's first token.)
+class LeastTokens final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "least_tokens"; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                Random& random) override;
+};
+
+}  // namespace evenkeel::routing
