@@ -13,7 +13,8 @@ import time
 import traceback
 
 from .router import Router
-from .upstream import Upstream
+from .upstream import Upstream, unread_bytes, unsent_bytes
+from .wire import Client
 
 PATIENCE_S = 10  # bound of every wait; no case asserts how long something took
 _cases = []
@@ -53,6 +54,12 @@ def equal(found, expected, what):
     assert found == expected, f"{what}: expected {shorten(expected)}, found {shorten(found)}"
 
 
+def until_read(sock):
+    """Waits until the other end of a loopback connection has read everything that was sent."""
+    here, there = sock.getsockname()[1], sock.getpeername()[1]
+    until(lambda: unsent_bytes(sock) == 0 and unread_bytes(there, here) == 0, "everything sent was read")
+
+
 def shorten(value, limit=600):
     text = repr(value)
     return text if len(text) <= limit else f"{text[:limit // 2]} ... {text[-limit // 2:]} ({len(text)} long)"
@@ -78,6 +85,12 @@ class World:
         until(lambda: router.answers("/ready" if ready else "/health"), "the router answers")
         return router
 
+    def answer(self, script, request, flags=()):
+        """The reply to one request through a router in front of one upstream that follows the script."""
+        router = self.router(self.upstream(script), flags=flags)
+        with Client(router.port, request) as client:
+            return client.reply()
+
     def finish(self):
         """The assertions that follow every case."""
         for router in self.routers:
@@ -90,6 +103,21 @@ class World:
     def close(self):
         for stoppable in self.routers + self.upstreams + self.processes:
             stoppable.close()
+
+
+def leaves_no_descriptor(router, upstream, scripts, request):
+    """Two rounds of all the scripts: after the second the router holds no more descriptors than after the first."""
+    def play():
+        for script in scripts:
+            upstream.scripts[:] = [script]
+            with Client(router.port, request) as client:
+                client.reply()
+        until(router.books_are_zero, "books back to zero")
+        return router.descriptors()
+
+    before = play()
+    play()
+    until(lambda: router.descriptors() <= before + 2, f"no more than {before} descriptors after the second round")
 
 
 def run_case(name, function, binary):
