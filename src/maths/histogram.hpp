@@ -27,7 +27,8 @@ class Histogram {
   [[nodiscard]] double mean() const { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
   [[nodiscard]] double min() const { return count_ == 0 ? 0 : min_; }
   [[nodiscard]] double max() const { return max_; }
-  /// The value at rank floor((n - 1) * p / 100), p in [0, 100]. 0 while empty. Cost: one walk over the buckets.
+  /// The value at rank floor((n - 1) * p / 100), p in [0, 100]. 0 while empty. Cost: one walk over the
+  /// buckets.
   [[nodiscard]] double percentile(double p) const;
   /// How many values are at most `value`, within the relative error of `value`.
   [[nodiscard]] std::uint64_t count_at_most(double value) const;
@@ -39,7 +40,7 @@ class Histogram {
   double relative_error_;
   double lowest_;
   double highest_;
-  double growth_;       ///< upper edge of a bucket over its lower edge
+  double growth_;  ///< upper edge of a bucket over its lower edge
   double log_growth_;
   std::vector<std::uint64_t> buckets_;  ///< first: at most lowest; last: over highest
   std::uint64_t count_ = 0;

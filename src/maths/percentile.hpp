@@ -7,8 +7,8 @@
 namespace evenkeel::maths {
 
 /// The p-th percentile (p in [0, 100], clamped) of values in ascending order, by linear interpolation between
-/// the two nearest ranks: rank (n - 1) * p / 100, counted from 0 (Hyndman and Fan 1996, definition 7, the default of
-/// NumPy and R). 0 for an empty span. Cost O(1).
+/// the two nearest ranks: rank (n - 1) * p / 100, counted from 0 (Hyndman and Fan 1996, definition 7, the
+/// default of NumPy and R). 0 for an empty span. Cost O(1).
 [[nodiscard]] double percentile(std::span<const double> sorted, double p);
 
 /// What a table row says of a sample. All 0 for an empty one.
@@ -26,8 +26,8 @@ struct Summary {
 /// Sorts its own copy: O(n log n).
 [[nodiscard]] Summary summarize(std::vector<double> values);
 
-/// Sample standard deviation over mean; 0 with fewer than two values or a mean of 0. The "c.v." of gaps between
-/// arrivals: 1 for Poisson, more is burstier.
+/// Sample standard deviation over mean; 0 with fewer than two values or a mean of 0. The "c.v." of gaps
+/// between arrivals: 1 for Poisson, more is burstier.
 [[nodiscard]] double coefficient_of_variation(std::span<const double> values);
 
 }  // namespace evenkeel::maths

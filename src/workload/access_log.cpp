@@ -1,12 +1,12 @@
 #include "workload/access_log.hpp"
 
+#include <fmt/format.h>
+#include <simdjson.h>
+
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
-
-#include <fmt/format.h>
-#include <simdjson.h>
 
 #include "base/text.hpp"
 
@@ -56,7 +56,9 @@ class Line {
 
 }  // namespace
 
-std::string_view name(TokenSource source) { return source_names[static_cast<std::size_t>(source)]; }
+std::string_view name(TokenSource source) {
+  return source_names[static_cast<std::size_t>(source)];
+}
 
 std::optional<TokenSource> token_source_named(std::string_view word) {
   for (std::size_t i = 0; i < source_names.size(); ++i) {
@@ -111,10 +113,18 @@ namespace {
 using simdjson::dom::element;
 
 /// Each take() says whether the value was of the right kind; the caller names the key.
-bool take(element value, std::string_view& into) { return value.get(into) == simdjson::SUCCESS; }
-bool take(element value, bool& into) { return value.get(into) == simdjson::SUCCESS; }
-bool take(element value, std::int64_t& into) { return value.get(into) == simdjson::SUCCESS; }
-bool take(element value, double& into) { return value.get(into) == simdjson::SUCCESS; }
+bool take(element value, std::string_view& into) {
+  return value.get(into) == simdjson::SUCCESS;
+}
+bool take(element value, bool& into) {
+  return value.get(into) == simdjson::SUCCESS;
+}
+bool take(element value, std::int64_t& into) {
+  return value.get(into) == simdjson::SUCCESS;
+}
+bool take(element value, double& into) {
+  return value.get(into) == simdjson::SUCCESS;
+}
 
 bool take(element value, int& into) {
   std::int64_t wide = 0;
@@ -137,17 +147,30 @@ bool take(element value, TokenSource& into) {
   return source.has_value();
 }
 
-constexpr std::string_view kind_of(const std::string_view&) { return "a text"; }
-constexpr std::string_view kind_of(const bool&) { return "true or false"; }
-constexpr std::string_view kind_of(const std::int64_t&) { return "a whole number"; }
-constexpr std::string_view kind_of(const int&) { return "a whole number from 0 to 2147483647"; }
-constexpr std::string_view kind_of(const double&) { return "a number"; }
-constexpr std::string_view kind_of(const std::optional<double>&) { return "a number or null"; }
+constexpr std::string_view kind_of(const std::string_view&) {
+  return "a text";
+}
+constexpr std::string_view kind_of(const bool&) {
+  return "true or false";
+}
+constexpr std::string_view kind_of(const std::int64_t&) {
+  return "a whole number";
+}
+constexpr std::string_view kind_of(const int&) {
+  return "a whole number from 0 to 2147483647";
+}
+constexpr std::string_view kind_of(const double&) {
+  return "a number";
+}
+constexpr std::string_view kind_of(const std::optional<double>&) {
+  return "a number or null";
+}
 constexpr std::string_view kind_of(const TokenSource&) {
   return "one of \"usage\", \"token_ids\", \"events\", \"estimate\", \"none\"";
 }
 
-/// Takes `value` if `key` is `wanted`. Returns true if it was this field; `fault` says what was wrong with it.
+/// Takes `value` if `key` is `wanted`. Returns true if it was this field; `fault` says what was wrong with
+/// it.
 template <class Field>
 bool field(std::string_view key, element value, std::string_view wanted, Field& into, std::string& fault) {
   if (key != wanted) return false;
@@ -179,7 +202,8 @@ std::string check_version(const simdjson::dom::object& object) {
   if (object["v"].get(value) != simdjson::SUCCESS) return "field \"v\" is missing; allowed: 1";
   std::int64_t found = 0;
   if (value.get(found) != simdjson::SUCCESS || found != version) {
-    return fmt::format("field \"v\" is {}; this reader knows version {} only", simdjson::minify(value), version);
+    return fmt::format("field \"v\" is {}; this reader knows version {} only", simdjson::minify(value),
+                       version);
   }
   return {};
 }
@@ -188,7 +212,8 @@ std::string check_version(const simdjson::dom::object& object) {
 
 Result<AccessLogRecord> AccessLogReader::read(std::string_view line) {
   simdjson::dom::object object;
-  if (const auto code = parser_->json.parse(line.data(), line.size()).get(object); code != simdjson::SUCCESS) {
+  if (const auto code = parser_->json.parse(line.data(), line.size()).get(object);
+      code != simdjson::SUCCESS) {
     return failure(fmt::format("not a JSON object: {}", simdjson::error_message(code)));
   }
   if (auto fault = check_version(object); !fault.empty()) return failure(std::move(fault));

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <fmt/format.h>
+#include <simdjson.h>
+
+#include <cstdint>
+#include <string_view>
+
+#include "workload/line_reader.hpp"
+
+namespace evenkeel::workload {
+
+/// Fields of one JSON object of a line. As with CsvReader, a bad field notes a fault with the lines and gives
+/// 0, so that a reader asks for all it wants and looks once.
+class JsonFields {
+ public:
+  JsonFields(LineReader& lines, simdjson::dom::object object) : lines_(lines), object_(object) {}
+
+  [[nodiscard]] bool has(std::string_view key) const {
+    simdjson::dom::element value;
+    return object_[key].get(value) == simdjson::SUCCESS;
+  }
+  [[nodiscard]] std::int64_t whole(std::string_view key, std::int64_t least, std::int64_t most) const {
+    std::int64_t value = 0;
+    if (object_[key].get(value) == simdjson::SUCCESS && value >= least && value <= most) return value;
+    reject(key, fmt::format("a whole number from {} to {}", least, most));
+    return 0;
+  }
+  [[nodiscard]] double number(std::string_view key, double least, double most) const {
+    double value = 0;
+    if (object_[key].get(value) == simdjson::SUCCESS && value >= least && value <= most) return value;
+    reject(key, fmt::format("a number from {} to {}", least, most));
+    return 0;
+  }
+  /// As number(), but 0 if the key is absent or null.
+  [[nodiscard]] double number_or_0(std::string_view key, double least, double most) const {
+    simdjson::dom::element value;
+    const bool absent = object_[key].get(value) != simdjson::SUCCESS || value.is_null();
+    return absent ? 0 : number(key, least, most);
+  }
+  [[nodiscard]] std::string_view text(std::string_view key) const {
+    std::string_view value;
+    if (object_[key].get(value) != simdjson::SUCCESS) reject(key, "a text");
+    return value;
+  }
+  [[nodiscard]] simdjson::dom::array array(std::string_view key) const {
+    simdjson::dom::array value;
+    if (object_[key].get(value) != simdjson::SUCCESS) reject(key, "a list");
+    return value;
+  }
+  void reject(std::string_view key, std::string_view allowed) const {
+    simdjson::dom::element found;
+    if (object_[key].get(found) != simdjson::SUCCESS) {
+      lines_.reject(fmt::format("field \"{}\" is missing; allowed: {}", key, allowed));
+      return;
+    }
+    constexpr std::size_t shown = 60;
+    const std::string text = simdjson::minify(found);
+    lines_.reject(fmt::format("field \"{}\" is {}; allowed: {}", key, text.substr(0, shown), allowed));
+  }
+
+ private:
+  LineReader& lines_;
+  simdjson::dom::object object_;
+};
+
+/// The line as an object; notes a fault and gives nothing useful if it is none.
+[[nodiscard]] inline JsonFields parse_object(LineReader& lines, simdjson::dom::parser& parser) {
+  simdjson::dom::object object;
+  const auto line = lines.line();
+  if (const auto code = parser.parse(line.data(), line.size()).get(object); code != simdjson::SUCCESS) {
+    lines.reject(fmt::format("not a JSON object: {}", simdjson::error_message(code)));
+  }
+  return {lines, object};
+}
+
+}  // namespace evenkeel::workload
