@@ -5,6 +5,7 @@ import pathlib
 import signal
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -18,6 +19,10 @@ MAX_IN_FLIGHT = "--max-in-flight"
 BREAKER_OFF = ("--breaker-failures", "0")
 
 BOOKS = ("in_flight", "prompt_tokens", "generated_tokens", "kv_tokens")
+
+
+# Flags of `evenkeel emulate` for a small engine that answers fast.
+EMULATOR_FLAGS = ("--slots", "8", "--time-scale", "20", "--seed", "1")
 
 
 def free_port():
@@ -76,5 +81,34 @@ class Router:
 
     def close(self):
         if self.alive():
+            self.process.kill()
+            self.process.wait()
+
+
+class Emulator:
+    """`evenkeel emulate` on a free port, ready."""
+
+    def __init__(self, world, model, *flags):
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        call = [str(world.binary), "emulate", "--port", str(port), "--model", model, *EMULATOR_FLAGS, *map(str, flags)]
+        with open(world.folder / f"emulator-{port}.log", "wb") as log:
+            self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        world.processes.append(self)
+        deadline = time.monotonic() + 10
+        while not self._answers():
+            assert self.process.poll() is None, f"emulate ended with {self.process.poll()}"
+            assert time.monotonic() < deadline, "emulate is not ready"
+            time.sleep(0.01)
+
+    def _answers(self):
+        try:
+            with urllib.request.urlopen(self.url + "/health", timeout=10) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def close(self):
+        if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
