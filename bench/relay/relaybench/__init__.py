@@ -1,0 +1,1 @@
+"""The parts of bench/relay: processes, contestants, phases, verdict, report, gate."""
