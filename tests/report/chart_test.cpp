@@ -4,39 +4,94 @@
 
 #include <cmath>
 #include <limits>
-#include <regex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace evenkeel::report {
 namespace {
 
-/// A small checker of its own: tags nest and close, attributes are quoted, text holds no bare < or &.
-std::string xml_fault(const std::string& xml) {
-  static const std::regex tag(R"(^<(/?)([a-z]+)((?: [a-zA-Z0-9-]+="[^"<&]*")*)(/?)>)");
-  static const std::regex entity("^&(amp|lt|gt|quot|#39);");
-  std::vector<std::string> open;
-  std::size_t at = xml.find("?>");
-  if (at == std::string::npos) return "no declaration";
-  for (at += 2; at < xml.size();) {
-    const std::string rest = xml.substr(at, 100'000);
-    std::smatch found;
-    if (xml[at] == '<') {
-      if (!std::regex_search(rest, found, tag)) return "bad tag: " + rest.substr(0, 80);
-      if (found[1].length() > 0) {
-        if (open.empty() || open.back() != found[2]) return "closes what is not open: " + found[2].str();
-        open.pop_back();
-      } else if (found[4].length() == 0) {
-        open.push_back(found[2]);
-      }
-      at += static_cast<std::size_t>(found[0].length());
-    } else if (xml[at] == '&') {
-      if (!std::regex_search(rest, found, entity)) return "bad entity: " + rest.substr(0, 20);
-      at += static_cast<std::size_t>(found[0].length());
+/// A small XML checker of its own: tags nest and close, attribute values are quoted, text holds no bare < or
+/// &.
+class XmlCheck {
+ public:
+  static std::string fault(const std::string& xml) {
+    XmlCheck check(xml);
+    check.at_ = xml.find("?>") + 2;
+    while (check.fault_.empty() && check.at_ < xml.size()) check.step();
+    if (check.fault_.empty() && !check.open_.empty()) return "left open: " + check.open_.back();
+    return check.fault_;
+  }
+
+ private:
+  explicit XmlCheck(const std::string& xml) : xml_(xml) {}
+
+  void fail(const std::string& what) { fault_ = what + " at: " + xml_.substr(at_, 80); }
+
+  bool take(std::string_view word) {
+    if (xml_.compare(at_, word.size(), word) != 0) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  std::string take_name() {
+    const auto end =
+        xml_.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", at_);
+    auto name = xml_.substr(at_, end - at_);
+    at_ = end;
+    return name;
+  }
+
+  void step() {
+    if (xml_[at_] == '&') {
+      take_entity();
+    } else if (take("</")) {
+      if (open_.empty() || open_.back() != take_name() || !take(">")) return fail("wrong closing tag");
+      open_.pop_back();
+    } else if (take("<")) {
+      take_tag();
     } else {
-      ++at;
+      ++at_;
     }
   }
-  return open.empty() ? "" : "left open: " + open.back();
+
+  void take_entity() {
+    for (const auto* entity : {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"}) {
+      if (take(entity)) return;
+    }
+    fail("bare ampersand");
+  }
+
+  void take_tag() {
+    const auto name = take_name();
+    if (name.empty()) return fail("no tag name");
+    while (take(" ")) {
+      if (take_name().empty() || !take("=\"")) return fail("attribute without a quoted value");
+      const auto end = xml_.find_first_of("\"<&", at_);
+      if (end == std::string::npos || xml_[end] != '"') return fail("bad attribute value");
+      at_ = end + 1;
+    }
+    if (take("/>")) return;
+    if (!take(">")) return fail("tag does not end");
+    open_.push_back(name);
+  }
+
+  const std::string& xml_;
+  std::size_t at_ = 0;
+  std::vector<std::string> open_;
+  std::string fault_;
+};
+
+std::string xml_fault(const std::string& xml) {
+  return XmlCheck::fault(xml);
+}
+
+TEST(XmlCheck, SeesWhatIsWrong) {
+  EXPECT_EQ(xml_fault("<?xml?><a b=\"c\"><d/>e &amp; f</a>"), "");
+  for (const auto* bad : {"<?xml?><a>", "<?xml?></a>", "<?xml?><a>&</a>", "<?xml?><a b=c/>",
+                          "<?xml?><a b=\"<\"/>", "<?xml?><a><b></a></b>", "<?xml?>< a/>"}) {
+    EXPECT_NE(xml_fault(bad), "") << bad;
+  }
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
