@@ -1,4 +1,4 @@
-"""What a well-behaved HTTP client may ask of the router, and clients that leave before the answer is complete."""
+"""What a well-behaved HTTP client may ask of the router, and clients that leave before the end."""
 import json
 import threading
 
@@ -184,7 +184,7 @@ def receipt_is_on_the_answer(world):
     equal(reply.header("x-evenkeel-worker"), f"127.0.0.1:{upstream.port}", "worker")
 
 
-# --- Leaving ----------------------------------------------------------------------------------------------------
+# --- Leaving ------------------------------------------------------------------------------------------------
 
 LEAVE = {"fin": Client.close, "reset": Client.reset, "half_close": Client.half_close}
 
@@ -260,7 +260,8 @@ def leaves_with_the_answer_unread(world):
 def leaves_right_after_done(world):
     """Clients close at [DONE] without reading on: that is a completed request, and the next one is served."""
     hold = threading.Event()
-    upstream = world.upstream([SSE_HEAD, chunk(CHAT_STREAM), WAIT(hold), b"0\r\n\r\n"], [in_chunks(CHAT_STREAM)])
+    late_end = [SSE_HEAD, chunk(CHAT_STREAM), WAIT(hold), b"0\r\n\r\n"]
+    upstream = world.upstream(late_end, [in_chunks(CHAT_STREAM)])
     router = world.router(upstream)
     with Client(router.port, ask()) as client:
         client.so_far(CHAT_STREAM)

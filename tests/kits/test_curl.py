@@ -32,7 +32,8 @@ def served(world):
 
 
 def body(**fields):
-    return json.dumps({"model": MODEL, "messages": [{"role": "user", "content": "hello"}], "max_tokens": 12, **fields})
+    messages = [{"role": "user", "content": "hello"}]
+    return json.dumps({"model": MODEL, "messages": messages, "max_tokens": 12, **fields})
 
 
 def post(router, document, *arguments):
@@ -43,7 +44,8 @@ def post(router, document, *arguments):
 @case
 def plain_chat(world):
     document = post(served(world), body()).json()
-    equal((document["usage"]["completion_tokens"], document["choices"][0]["finish_reason"]), (12, "length"), "answer")
+    equal(document["usage"]["completion_tokens"], 12, "tokens")
+    equal(document["choices"][0]["finish_reason"], "length", "finish reason")
 
 
 @case

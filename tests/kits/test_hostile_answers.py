@@ -15,7 +15,7 @@ from support.upstream import CLOSE, FLOOD, RESET, UNTIL_PEER_CLOSES, json_answer
 from support.wire import Client, chunk, chunked, head
 
 
-# --- Broken before anything reached the client: a definite status ---------------------------------------------
+# --- Broken before anything reached the client: a definite status -------------------------------------------
 
 EARLY = {
     "reset_before_the_head": ([RESET], 502),
@@ -96,7 +96,7 @@ def all_refused_answers_on_one_router_leave_no_descriptor(world):
     kit.leaves_no_descriptor(router, upstream, scripts, ask())
 
 
-# --- Retries --------------------------------------------------------------------------------------------------
+# --- Retries ------------------------------------------------------------------------------------------------
 
 RETRIED = {
     "reset_before_the_head": [RESET],
@@ -155,7 +155,7 @@ def retry__reused_connection_that_gave_nothing(world):
     equal(len(upstream.requests()), 3, "requests upstream")
 
 
-# --- Answers that are no streams ------------------------------------------------------------------------------
+# --- Answers that are no streams ----------------------------------------------------------------------------
 
 PLAIN = {"id": "chatcmpl-1", "object": "chat.completion", "model": "m",
          "choices": [{"index": 0, "message": {"role": "assistant", "content": "one"}, "finish_reason": "stop"}],

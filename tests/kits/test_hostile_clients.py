@@ -1,4 +1,4 @@
-"""Clients that break the rules, try to smuggle, say half of it, or leave: a definite answer each, and no trace."""
+"""Clients that break the rules, smuggle, or say half of it: a definite answer each, and no trace."""
 import json
 import os
 import re
@@ -45,7 +45,7 @@ def refused_and_closed(router, upstream, data, *statuses):
     still_serves(router)
 
 
-# --- Not HTTP, or HTTP that could be read in two ways ---------------------------------------------------------
+# --- Not HTTP, or HTTP that could be read in two ways -------------------------------------------------------
 
 SMUGGLED = b"POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -120,7 +120,7 @@ def chunk__extension_without_end(world):
     still_serves(router)
 
 
-# --- Too much -------------------------------------------------------------------------------------------------
+# --- Too much -----------------------------------------------------------------------------------------------
 
 HUGE = {
     "one_header_of_1_mib": (raw("Host: x", "X-Huge: " + "h" * (1 << 20), LENGTH), 431),
@@ -148,7 +148,7 @@ def oversized_body(world, data):
     still_serves(router)
 
 
-# --- Half of it -----------------------------------------------------------------------------------------------
+# --- Half of it ---------------------------------------------------------------------------------------------
 
 WHOLE = post(BODY)
 HALVES = {"nothing_at_all": b"", "half_a_method": WHOLE[:2], "half_a_head": WHOLE[:40],
@@ -200,7 +200,7 @@ def slow__request_byte_by_byte_arrives_whole(world):
     equal(upstream.requests()[0].body, BODY, "request body")
 
 
-# --- Bodies that are no request -------------------------------------------------------------------------------
+# --- Bodies that are no request -----------------------------------------------------------------------------
 
 REFUSED_BODIES = {
     "empty": (b"", 400), "no_json": (b"model=m", 400), "cut_json": (BODY[:-1], 400),

@@ -16,7 +16,7 @@ from support.upstream import BYTE_BY_BYTE, CLOSE, HALF_CLOSE, RESET, UNTIL_PEER_
 from support.wire import Client, chunk, chunked, head
 
 
-# --- Framing: complete streams, byte for byte -----------------------------------------------------------------
+# --- Framing: complete streams, byte for byte ---------------------------------------------------------------
 
 UMLAUTS = event(json.dumps(chat_chunk("äöü € 😀 漢字"), ensure_ascii=False).encode())
 
@@ -76,7 +76,8 @@ def complete__slow_drip_every_byte_of_body_and_framing(world):
 def complete__event_cut_at_every_byte(world):
     """One request for each place at which two reads can cut the stream."""
     stream = UMLAUTS.replace(b"\n", b"\r\n") + DONE
-    scripts = [[SSE_HEAD, chunk(stream[:at]), chunk(stream[at:]) + b"0\r\n\r\n"] for at in range(1, len(stream))]
+    scripts = [[SSE_HEAD, chunk(stream[:at]), chunk(stream[at:]) + b"0\r\n\r\n"]
+               for at in range(1, len(stream))]
     router = world.router(world.upstream(*scripts))
     with Client(router.port) as client:
         for _ in scripts:
@@ -143,7 +144,8 @@ def other_endpoints(world, path, stream):
 def events_leave_as_they_arrive(world):
     """The second event is sent only after the client has the first."""
     has_first = threading.Event()
-    router = world.router(world.upstream([SSE_HEAD, chunk(FIRST), WAIT(has_first), chunked(SECOND, FINISH, DONE)]))
+    script = [SSE_HEAD, chunk(FIRST), WAIT(has_first), chunked(SECOND, FINISH, DONE)]
+    router = world.router(world.upstream(script))
     with Client(router.port, ask()) as client:
         client.so_far(FIRST)
         until(lambda: router.books()["in_flight"] == 1, "one request in flight")
@@ -154,7 +156,7 @@ def events_leave_as_they_arrive(world):
         equal(reply.header("x-accel-buffering"), "no", "X-Accel-Buffering")
 
 
-# --- Broken after the first event: an error event, no true end ------------------------------------------------
+# --- Broken after the first event: an error event, no true end ----------------------------------------------
 
 HALF = SECOND[:len(SECOND) // 2]
 BREAKS = {
@@ -244,7 +246,8 @@ def broken__client_speaks_http_1_0(world):
 def all_breaks_on_one_router_leave_no_descriptor(world):
     upstream = world.upstream([in_chunks(CHAT_STREAM)])
     router = world.router(upstream, flags=BREAKER_OFF)
-    kit.leaves_no_descriptor(router, upstream, [[SSE_HEAD, chunk(FIRST), *steps] for steps in BREAKS.values()], ask())
+    scripts = [[SSE_HEAD, chunk(FIRST), *steps] for steps in BREAKS.values()]
+    kit.leaves_no_descriptor(router, upstream, scripts, ask())
 
 
 if __name__ == "__main__":

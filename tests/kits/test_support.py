@@ -3,7 +3,8 @@ import threading
 
 from support import kit, wire
 from support.kit import case, equal, until
-from support.streams import CHAT, CHAT_STREAM, FIRST, SSE_HEAD, ask, event, expect_broken, expect_whole, in_chunks
+from support.streams import (CHAT, CHAT_STREAM, FIRST, SSE_HEAD, ask, event, expect_broken, expect_whole,
+                             in_chunks)
 from support.upstream import (BYTE_BY_BYTE, CLOSE, RESET, UNTIL_PEER_CLOSES, WAIT, json_answer, unread_bytes)
 from support.wire import Client, chunk, chunked, head
 
@@ -93,9 +94,11 @@ def unread_bytes_are_counted_until_read(world):
 
 @case
 def chunked_requests_trailers_and_interim_answers_are_parsed(world):
-    script = [head("100 Continue"), head("200 OK", "Transfer-Encoding: chunked"), chunk(b"ab") + b"0\r\nX-T: 1\r\n\r\n"]
+    script = [head("100 Continue"), head("200 OK", "Transfer-Encoding: chunked"),
+              chunk(b"ab") + b"0\r\nX-T: 1\r\n\r\n"]
     upstream = world.upstream(script)
-    with Client(upstream.port, wire.request("/v1/x", chunked(b"a", b"bc"), "Transfer-Encoding: chunked")) as client:
+    request = wire.request("/v1/x", chunked(b"a", b"bc"), "Transfer-Encoding: chunked")
+    with Client(upstream.port, request) as client:
         reply = client.reply()
     equal((reply.interim, reply.body, reply.complete), ([100], b"ab", True), "answer")
     equal(upstream.requests()[0].body, b"abc", "request body")

@@ -1,4 +1,4 @@
-"""MODEL_FILE PORT ALIAS SLOTS: the server of llama.cpp with one thread, slots and metrics shown, until killed."""
+"""MODEL_FILE PORT ALIAS SLOTS: the server of llama.cpp, one thread, slots and metrics shown, until killed."""
 import sys
 import threading
 

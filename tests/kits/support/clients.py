@@ -1,4 +1,4 @@
-"""Real clients and engines from the package registries, each in an environment of its own under build/clients."""
+"""Real clients and engines from package registries, each in an environment of its own: build/clients."""
 import os
 import pathlib
 import shutil
@@ -42,7 +42,8 @@ class Environment:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         run_or_skip([sys.executable, "-m", "venv", str(self.folder)], what)
-        run_or_skip([str(self.python), "-m", "pip", "install", "--quiet", "--only-binary=:all:", *packages], what)
+        pip = [str(self.python), "-m", "pip", "install", "--quiet", "--only-binary=:all:"]
+        run_or_skip([*pip, *packages], what)
         self._also_install(what)
         mark.write_text(what)
 

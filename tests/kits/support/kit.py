@@ -106,7 +106,7 @@ class World:
 
 
 def leaves_no_descriptor(router, upstream, scripts, request):
-    """Two rounds of all the scripts: after the second the router holds no more descriptors than after the first."""
+    """Two rounds of all the scripts: the second leaves no more descriptors open than the first."""
     def play():
         for script in scripts:
             upstream.scripts[:] = [script]
@@ -117,7 +117,7 @@ def leaves_no_descriptor(router, upstream, scripts, request):
 
     before = play()
     play()
-    until(lambda: router.descriptors() <= before + 2, f"no more than {before} descriptors after the second round")
+    until(lambda: router.descriptors() <= before + 2, f"at most {before} descriptors again")
 
 
 def run_case(name, function, binary):

@@ -91,7 +91,8 @@ class Emulator:
     def __init__(self, world, model, *flags):
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
-        call = [str(world.binary), "emulate", "--port", str(port), "--model", model, *EMULATOR_FLAGS, *map(str, flags)]
+        call = [str(world.binary), "emulate", "--port", str(port), "--model", model,
+                *EMULATOR_FLAGS, *map(str, flags)]
         with open(world.folder / f"emulator-{port}.log", "wb") as log:
             self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         world.processes.append(self)

@@ -1,8 +1,8 @@
 """An engine that does exactly what its script says, byte for byte.
 
-Probes (health, model list, metrics) are answered with good manners by default, so that a script sees only what
-a client asked for. A script is a list of steps: bytes are sent, a callable gets the Exchange. Scripts are used
-in order, one a request; the last one repeats. After a script the connection waits for the next request.
+Probes (health, model list, metrics) are answered with good manners by default, so that a script sees only
+what a client asked for. A script is a list of steps: bytes are sent, a callable gets the Exchange. Scripts are
+used in order, one a request; the last one repeats. After a script the connection waits for the next request.
 """
 import fcntl
 import json
