@@ -12,11 +12,11 @@ import urllib.request
 # Names of `evenkeel serve` flags that the kits use, in one place. Times are in seconds.
 FIRST_BYTE_TIMEOUT = "--first-byte-timeout"
 SILENCE_TIMEOUT = "--silence-timeout"
-REQUEST_HEAD_TIMEOUT = "--request-head-timeout"
-REQUEST_BODY_TIMEOUT = "--request-body-timeout"
+REQUEST_HEAD_TIMEOUT = "--head-timeout"
+REQUEST_BODY_TIMEOUT = "--body-timeout"
 MAX_BODY_BYTES = "--max-body-bytes"
 MAX_IN_FLIGHT = "--max-in-flight"
-BREAKER_OFF = ("--breaker-failures", "0")
+BREAKER_OFF = ("--breaker-faults", "0")
 
 BOOKS = ("in_flight", "prompt_tokens", "generated_tokens", "kv_tokens")
 
