@@ -1,0 +1,166 @@
+#include "cli/emulate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/text.hpp"
+#include "emulator/emulator.hpp"
+#include "engine/presets.hpp"
+#include "workload/laws.hpp"
+
+namespace evenkeel::cli {
+namespace {
+
+struct EmulateFlags {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 8000;
+  std::string model;
+  std::size_t replicas = 1;
+  std::optional<std::int64_t> slots;
+  std::optional<std::int64_t> kv_tokens;
+  std::optional<std::int64_t> max_model_len;
+  std::string step_preset;
+  std::string rate_table;
+  double time_scale = 1;
+  std::uint64_t seed = 1;
+  std::string output_tokens = "lognormal:200:0.8:4096";
+  std::string metrics_names = "new";
+  bool json = false;
+};
+
+Result<engine::RateLaw> parse_rate_table(std::string_view text) {
+  engine::RateLaw law;
+  for (const auto part : split(text, ',')) {
+    const auto rate = parse_double(trim(part));
+    if (!rate) return failure(fmt::format("--rate-table: \"{}\" is no number", part));
+    law.tokens_per_s.push_back(*rate);
+  }
+  return law;
+}
+
+Result<engine::EngineConfig> engine_config(const EmulateFlags& flags) {
+  engine::EngineConfig config;
+  if (!flags.step_preset.empty()) {
+    auto named = engine::preset(flags.step_preset);
+    if (!named) return failure("--step-preset: " + named.error().message);
+    config = *named;
+  }
+  if (!flags.rate_table.empty()) {
+    auto law = parse_rate_table(flags.rate_table);
+    if (!law) return tl::unexpected<Error>(law.error());
+    config.slots = static_cast<std::int64_t>(law->tokens_per_s.size());  // the table says what was measured
+    config.law = *std::move(law);
+  }
+  if (flags.slots) config.slots = *flags.slots;
+  if (flags.kv_tokens) config.kv_capacity = Tokens(*flags.kv_tokens);
+  if (flags.max_model_len) config.max_model_length = Tokens(*flags.max_model_len);
+  return config;
+}
+
+Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
+  const auto config = engine_config(flags);
+  if (!config) return tl::unexpected<Error>(config.error());
+  const auto law = workload::LengthLaw::parse(flags.output_tokens);
+  if (!law) return failure("--output-tokens: " + law.error().message);
+  emulator::EmulatorOptions options;
+  options.host = flags.host;
+  options.port = flags.port;
+  options.replicas = flags.replicas;
+  options.model = flags.model;
+  options.engine = *config;
+  options.time_scale = flags.time_scale;
+  options.seed = flags.seed;
+  options.metric_names = flags.metrics_names == "old"    ? emulator::MetricNames::old
+                         : flags.metrics_names == "both" ? emulator::MetricNames::both
+                                                         : emulator::MetricNames::current;
+  options.draw_output = [law = *law](Random& random) { return law.draw(random); };
+  return options;
+}
+
+void print_addresses(const EmulateFlags& flags, const std::vector<std::uint16_t>& ports) {
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const bool v6 = flags.host.find(':') != std::string::npos;
+    const std::string url = fmt::format("http://{}:{}", v6 ? "[" + flags.host + "]" : flags.host, ports[i]);
+    if (flags.json) {
+      fmt::print("{}\n", boost::json::serialize(boost::json::object{
+                             {"url", url}, {"port", ports[i]}, {"model", flags.model}, {"replica", i}}));
+    } else {
+      fmt::print("{} serves {}\n", url, flags.model);
+    }
+  }
+  std::fflush(stdout);
+}
+
+/// Runs the loop until SIGINT or SIGTERM.
+void run_until_signal(http::EventLoop& loop) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread waiter([&] {
+    int got = 0;
+    (void)sigwait(&signals, &got);
+    loop.stop();
+  });
+  loop.run();
+  waiter.join();
+}
+
+int emulate(const EmulateFlags& flags) {
+  const auto options = emulator_options(flags);
+  if (!options) {
+    fmt::print(stderr, "evenkeel emulate: {}\n", options.error().message);
+    return 2;
+  }
+  http::EventLoop loop;
+  const auto fleet = emulator::Emulator::open(loop, *options);
+  if (!fleet) {
+    fmt::print(stderr, "evenkeel emulate: {}\n", fleet.error().message);
+    return 2;
+  }
+  print_addresses(flags, fleet->ports());
+  run_until_signal(loop);
+  return 0;
+}
+
+}  // namespace
+
+void add_emulate(CLI::App& app, int& exit_code) {
+  auto flags = std::make_shared<EmulateFlags>();
+  CLI::App* command = app.add_subcommand(
+      "emulate", "Serve an emulated LLM engine over HTTP, in the manner of vLLM; no GPU is needed");
+  command->add_option("--host", flags->host, "Address to listen on")->capture_default_str();
+  command->add_option("--port", flags->port, "Port of the first replica; 0 takes free ones")->capture_default_str();
+  command->add_option("--model", flags->model, "Name of the model served")->required();
+  command->add_option("--replicas", flags->replicas, "Engines, on consecutive ports (1 to 64)")->capture_default_str();
+  command->add_option("--slots", flags->slots, "Most requests running at once");
+  command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache holds");
+  command->add_option("--max-model-len", flags->max_model_len, "Tokens of prompt and output together");
+  auto* preset = command->add_option("--step-preset", flags->step_preset, "A known engine, such as 8b-h100");
+  command->add_option("--rate-table", flags->rate_table, "Total tokens/s at 1, 2, ... running, such as 18.18,50.71")
+      ->excludes(preset);
+  command->add_option("--time-scale", flags->time_scale, "Engine seconds a real second")->capture_default_str();
+  command->add_option("--seed", flags->seed, "Of texts and lengths")->capture_default_str();
+  command
+      ->add_option("--output-tokens", flags->output_tokens,
+                   "Lengths of answers: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")
+      ->capture_default_str();
+  command->add_option("--metrics-names", flags->metrics_names, "vLLM's metric names: new, old or both")
+      ->check(CLI::IsMember({"new", "old", "both"}))
+      ->capture_default_str();
+  command->add_flag("--json", flags->json, "Print one JSON line for each address");
+  command->callback([flags, &exit_code] { exit_code = emulate(*flags); });
+}
+
+}  // namespace evenkeel::cli

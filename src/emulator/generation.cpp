@@ -1,0 +1,248 @@
+// The life of one generation request: plan, submit, deliver step by step, end truthfully or as a fault says.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "base/text.hpp"
+#include "emulator/replica.hpp"
+
+namespace evenkeel::emulator {
+
+using http::Fiber;
+using http::Responder;
+using http::ServerRequest;
+using http::Task;
+
+namespace {
+
+std::int64_t unix_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+/// Sequences in the engine: whatever ends the request, those still there are aborted.
+class Submitted {
+ public:
+  explicit Submitted(LiveEngine& engine) : engine_(engine) {}
+  Submitted(const Submitted&) = delete;
+  Submitted& operator=(const Submitted&) = delete;
+  ~Submitted() {
+    for (const auto id : ids_) engine_.abort(id);
+  }
+  void add(engine::RequestId id) { ids_.push_back(id); }
+
+ private:
+  LiveEngine& engine_;
+  std::vector<engine::RequestId> ids_;
+};
+
+ApiError injected_error(int status) {
+  return {status, status == 503 ? "ServiceUnavailableError" : "InternalServerError", "Injected fault.", ""};
+}
+
+/// vLLM ignores a rank header that is no number and refuses one that is out of range.
+tl::expected<std::optional<std::size_t>, ApiError> asked_rank(const ServerRequest& request, std::size_t ranks) {
+  const auto value = request.field("X-data-parallel-rank");
+  const auto rank = value ? parse_unsigned(trim(*value)) : std::nullopt;
+  if (!rank) return std::nullopt;
+  if (*rank < ranks) return static_cast<std::size_t>(*rank);
+  return tl::unexpected(ApiError{
+      400, "BadRequestError", fmt::format("data_parallel_rank {} is out of range [0, {}).", *rank, ranks), ""});
+}
+
+}  // namespace
+
+/// One request while it is in the engine.
+struct Replica::Run {
+  enum class End : std::uint8_t { open, complete, client_gone, died, truncated };
+
+  std::vector<Sequence>& sequences;
+  AnswerShape& shape;
+  Inbox inbox;
+  std::size_t rank = 0;
+  bool stream = false;
+  Time arrived;  ///< engine time
+  std::vector<Time> last_at{};  ///< engine time of each sequence's last token
+  std::size_t left = 0;  ///< sequences that are not finished
+  std::int64_t delivered = 0;
+  End end = End::open;
+};
+
+std::string Replica::make_id(const ServerRequest& request, const GenerationRequest& generation) {
+  constexpr std::size_t longest = 512;
+  std::string_view given = trim(request.field("X-Request-Id").value_or(""));
+  if (given.empty() || given.size() > longest) given = generation.request_id;
+  const std::string own = given.empty() ? fmt::format("{:016x}{:016x}", ids_.next(), ids_.next()) : std::string(given);
+  return std::string(id_prefix(generation.endpoint)) + own;
+}
+
+void Replica::remember(std::string id, std::string body) {
+  constexpr std::size_t kept = 256;
+  constexpr std::size_t largest = 1U << 20U;
+  if (body.size() > largest) return;
+  stored_.emplace_back(std::move(id), std::move(body));
+  if (stored_.size() > kept) stored_.pop_front();
+}
+
+Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Responder& responder, Endpoint endpoint) {
+  auto generation = parse_generation(endpoint, request.body, options_.model);
+  std::optional<std::int64_t> told;
+  if (const auto header = request.field("X-Emulate-Output-Tokens"); header && generation) {
+    if (const auto parsed = parse_told_length(*header)) {
+      told = *parsed;
+    } else {
+      generation = tl::unexpected(parsed.error());
+    }
+  }
+  if (!generation) {
+    (void)co_await refuse(responder, generation.error(), endpoint);
+    co_return;
+  }
+  const PlanRules rules{options_.engine.model_length().value(), options_.seed, &options_.draw_output};
+  auto sequences = plan(*generation, told, rules);
+  if (!sequences) {
+    (void)co_await refuse(responder, sequences.error(), endpoint);
+    co_return;
+  }
+  const std::string id = make_id(request, *generation);
+  const Answer answer{id, unix_seconds(), options_.model, *generation, *sequences};
+  const auto shape = make_shape(answer);
+
+  const auto rank = asked_rank(request, engine_->ranks());
+  std::optional<ApiError> early;
+  if (!rank) early = rank.error();
+  if (faults_.now().error_event_first) early = injected_error(500);
+  if (early && !generation->stream) {
+    (void)co_await refuse(responder, *early, endpoint);
+    co_return;
+  }
+  if (generation->stream && !co_await responder.begin_stream(200, "text/event-stream; charset=utf-8")) co_return;
+  if (early) {  // found by vLLM only when the answer has begun
+    std::string out;
+    shape->fail(out, *early);
+    if (co_await responder.write(out)) (void)co_await responder.end_stream();
+    co_return;
+  }
+
+  Run run{*sequences, *shape, Inbox{fiber}};
+  run.stream = generation->stream;
+  run.rank = rank->value_or(engine_->least_loaded_rank());
+  run.arrived = engine_->now();
+  run.last_at.assign(sequences->size(), run.arrived);
+  run.left = sequences->size();
+  ++counters_.received;
+  co_await follow(run, responder);
+
+  switch (run.end) {
+    case Run::End::complete:
+      ++counters_.completed;
+      if (endpoint == Endpoint::responses) remember(id, shape->whole());
+      break;
+    case Run::End::died:
+    case Run::End::truncated: ++counters_.faulted; break;
+    case Run::End::open:
+    case Run::End::client_gone: ++counters_.aborted; break;
+  }
+}
+
+namespace {
+
+/// How many more tokens a fault lets through.
+std::int64_t allowance(const std::optional<std::int64_t>& limit, std::int64_t delivered) {
+  return limit ? std::max<std::int64_t>(*limit - delivered, 0) : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace
+
+Task<void> Replica::follow(Run& run, Responder& responder) {
+  Submitted submitted(*engine_);
+  for (std::size_t i = 0; i < run.sequences.size(); ++i) {
+    const Sequence& sequence = run.sequences[i];
+    engine::EngineRequest wanted;
+    wanted.id = engine_->next_id();
+    wanted.prompt = Tokens(sequence.prompt_tokens);
+    wanted.output = Tokens(sequence.output_tokens);
+    wanted.ends_with = sequence.reason;
+    wanted.rank = run.rank;
+    if (engine_->submit(wanted, run.inbox, static_cast<std::uint32_t>(i)) != engine::SubmitOutcome::accepted) {
+      // Only a queue of a million can be full; a process would be out of memory.
+      run.end = Run::End::died;
+      responder.abort();
+      co_return;
+    }
+    submitted.add(wanted.id);
+  }
+  std::string out;
+  if (run.stream) {
+    run.shape.begin(out);
+    if (!out.empty() && !co_await responder.write(out)) co_return;
+  }
+  std::vector<Output> batch;
+  while (run.end == Run::End::open) {
+    if (responder.client_gone()) {
+      run.end = Run::End::client_gone;
+      co_return;
+    }
+    out.clear();
+    batch.clear();
+    batch.swap(run.inbox.outputs);
+    deliver(run, batch, out);
+    if (run.stream && !out.empty() && !co_await responder.write(out)) {
+      run.end = Run::End::client_gone;
+      co_return;
+    }
+    if (run.end == Run::End::open && run.inbox.outputs.empty()) co_await run.inbox.fiber.wait();
+  }
+  co_await finish(run, responder);
+}
+
+/// Turns what the engine made into bytes, until the last sequence is finished or a fault ends the request.
+void Replica::deliver(Run& run, std::span<const Output> batch, std::string& out) {
+  RequestTimes& times = times_[run.rank];
+  const Faults& faults = faults_.now();
+  const std::int64_t before_death = allowance(faults.die_after_tokens, run.delivered);
+  const std::int64_t before_cut = allowance(faults.truncate_after_tokens, run.delivered);
+  std::int64_t may = std::min(before_death, before_cut);
+  for (const Output& output : batch) {
+    if (may == 0) break;
+    Sequence& sequence = run.sequences[output.sequence];
+    const std::int64_t count = std::min(output.count, may);
+    if (run.stream) run.shape.tokens(out, output.sequence, count, output.finished && count == output.count);
+    const double gap = engine_->real_seconds(output.at - run.last_at[output.sequence]);
+    (sequence.delivered == 0 ? times.first_token : times.inter_token).observe(gap);
+    run.last_at[output.sequence] = output.at;
+    sequence.delivered += count;
+    run.delivered += count;
+    may -= count;
+    if (output.finished && --run.left == 0) times.whole.observe(engine_->real_seconds(output.at - run.arrived));
+  }
+  if (run.left == 0) run.end = faults.truncate_after_tokens ? Run::End::truncated : Run::End::complete;
+  if (may > 0) return;
+  run.end = before_death <= before_cut ? Run::End::died : Run::End::truncated;
+}
+
+Task<void> Replica::finish(Run& run, Responder& responder) {
+  if (run.end == Run::End::died) {
+    responder.abort();
+    co_return;
+  }
+  if (run.stream) {
+    std::string out;
+    if (run.end == Run::End::complete) run.shape.end(out);
+    bool open = out.empty() || co_await responder.write(out);
+    open = open && co_await responder.end_stream();
+    if (!open) run.end = Run::End::client_gone;
+    co_return;
+  }
+  const std::string body = run.shape.whole();
+  if (run.end == Run::End::complete) {
+    if (!co_await responder.send(200, "application/json", body)) run.end = Run::End::client_gone;
+    co_return;
+  }
+  // Cut: half of the JSON, in a framing that HTTP cannot find fault with.
+  if (!co_await responder.begin_stream(200, "application/json")) co_return;
+  if (co_await responder.write(std::string_view(body).substr(0, body.size() / 2))) (void)co_await responder.end_stream();
+}
+
+}  // namespace evenkeel::emulator

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/gauge_history.hpp"
+#include "engine/model.hpp"
+#include "http/loop.hpp"
+
+namespace evenkeel::emulator {
+
+/// Output of one sequence of one request in one step.
+struct Output {
+  std::uint32_t sequence = 0;
+  std::int64_t count = 0;
+  bool finished = false;
+  Time at;  ///< engine time
+};
+
+/// Where the outputs of one request arrive; its fiber is woken. Must outlive the sequences it was given for.
+struct Inbox {
+  http::Fiber& fiber;
+  std::vector<Output> outputs{};
+};
+
+/// An engine model whose clock is driven by a loop's: engine time runs `scale` times as fast as real time, or
+/// stands still while stalled. Loop thread only. Events keep the model's own times, so a late wake-up of the
+/// loop delays their delivery but not the engine.
+class LiveEngine final : private engine::EngineSink, public std::enable_shared_from_this<LiveEngine> {
+ public:
+  /// `config` and `scale` must be valid. The engine's fiber lives as long as the loop.
+  [[nodiscard]] static Result<std::shared_ptr<LiveEngine>> start(http::EventLoop& loop, const engine::EngineConfig& config,
+                                                                 double scale);
+
+  [[nodiscard]] engine::SubmitOutcome submit(const engine::EngineRequest& request, Inbox& inbox, std::uint32_t sequence);
+  /// Ends the request at once if it still runs; nothing more of it arrives.
+  void abort(engine::RequestId id);
+  [[nodiscard]] engine::RequestId next_id() { return ++last_id_; }
+  /// A stalled engine takes requests and aborts and makes no progress.
+  void set_stalled(bool stalled);
+
+  [[nodiscard]] std::size_t ranks() const { return model_->ranks(); }
+  /// The rank with the fewest requests, the first of equals.
+  [[nodiscard]] std::size_t least_loaded_rank() const;
+  [[nodiscard]] engine::EngineBooks books(std::size_t rank) const { return model_->books(rank); }
+  /// Engine time now.
+  [[nodiscard]] Time now() const;
+  [[nodiscard]] double real_seconds(Duration engine_time) const { return to_seconds(engine_time) / scale_; }
+  /// Of what gauges() shows; real time.
+  void set_gauge_lag(Duration lag) { history_.set_lag(lag, loop_.now(), *model_); }
+  /// What each rank publishes, as it was that lag ago.
+  [[nodiscard]] std::vector<engine::EngineGauges> gauges() const { return history_.shown(loop_.now(), *model_); }
+
+ private:
+  struct Route {
+    Inbox* inbox = nullptr;
+    std::uint32_t sequence = 0;
+  };
+
+  LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model, double scale);
+  static http::Task<void> drive(http::Fiber& fiber, std::shared_ptr<LiveEngine> self);
+  void catch_up();
+  void wake_driver();
+  void set_anchor();
+  [[nodiscard]] Time real_time_of(Time engine_time) const;
+  void on_event(const engine::EngineEvent& event) override;
+
+  http::EventLoop& loop_;
+  std::unique_ptr<engine::EngineModel> model_;
+  double scale_;
+  bool stalled_ = false;
+  Time anchor_real_;    ///< when engine time was anchor_engine_
+  Time anchor_engine_;
+  engine::RequestId last_id_ = 0;
+  std::unordered_map<engine::RequestId, Route> routes_;
+  http::Fiber* driver_ = nullptr;  ///< null once its frame is gone
+  GaugeHistory history_;
+};
+
+}  // namespace evenkeel::emulator

@@ -1,0 +1,174 @@
+#include "emulator/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace evenkeel::emulator {
+namespace {
+
+constexpr std::array first_token_bounds = {.001, .005, .01, .02, .04, .06, .08, .1,  .25, .5,   .75,
+                                           1.,   2.5,  5.,  7.5, 10., 20., 40., 80., 160., 640., 2560.};
+constexpr std::array inter_token_bounds = {.01, .025, .05, .075, .1,  .15, .2,  .3,  .4, .5,
+                                           .75, 1.,   2.5, 5.,   7.5, 10., 20., 40., 80.};
+constexpr std::array whole_bounds = {.3,  .5,  .8,  1.,  1.5,  2.,   2.5,  5.,   10.,   15.,  20.,
+                                     30., 40., 50., 60., 120., 240., 480., 960., 1920., 7680.};
+
+using engine::EngineGauges;
+using engine::FinishReason;
+
+/// 3 as Python writes a float: "3.0".
+std::string number(double value) {
+  std::string text = fmt::format("{}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string escaped(std::string_view label) {
+  std::string out;
+  for (const char c : label) {
+    if (c == '\\' || c == '"') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+class Page {
+ public:
+  explicit Page(const MetricsView& view) : view_(view), model_(escaped(view.model)) {}
+
+  /// One series a rank, of what `value` says of the rank's gauges.
+  template <class Value>
+  void series(std::string_view name, std::string_view type, std::string_view help, Value value,
+              std::string_view more_labels = {}) {
+    header(name, type, help);
+    line_of_each_rank(name, value, more_labels);
+  }
+  template <class Value>
+  void line_of_each_rank(std::string_view name, Value value, std::string_view more_labels) {
+    for (std::size_t rank = 0; rank < view_.gauges.size(); ++rank) {
+      out_ += fmt::format("{}{{{}{}}} {}\n", name, labels(rank), more_labels,
+                          number(static_cast<double>(value(view_.gauges[rank]))));
+    }
+  }
+  void histogram(std::string_view name, std::string_view help, BucketHistogram RequestTimes::* which) {
+    header(name, "histogram", help);
+    for (std::size_t rank = 0; rank < view_.times.size(); ++rank) {
+      (view_.times[rank].*which).append(out_, name, labels(rank));
+    }
+  }
+  void header(std::string_view name, std::string_view type, std::string_view help) {
+    out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
+  }
+  [[nodiscard]] std::string labels(std::size_t rank) const {
+    return fmt::format(R"(engine="{}",model_name="{}")", rank, model_);
+  }
+  std::string& out() { return out_; }
+
+ private:
+  const MetricsView& view_;
+  std::string model_;
+  std::string out_;
+};
+
+void append_queues(Page& page) {
+  page.series("vllm:num_requests_running", "gauge", "Number of requests in model execution batches.",
+              [](const EngineGauges& g) { return g.running; });
+  page.series("vllm:num_requests_waiting", "gauge", "Number of requests waiting to be processed.",
+              [](const EngineGauges& g) { return g.waiting; });
+  page.header("vllm:num_requests_waiting_by_reason", "gauge", "Number of waiting requests by reason.");
+  page.line_of_each_rank("vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; },
+                         R"(,reason="capacity")");
+  page.line_of_each_rank("vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; },
+                         R"(,reason="deferred")");
+}
+
+void append_cache(Page& page, std::string_view usage, std::string_view queries, std::string_view hits) {
+  page.series(usage, "gauge", "KV-cache usage. 1 means 100 percent usage.",
+              [](const EngineGauges& g) { return g.kv_usage; });
+  const auto none = [](const EngineGauges&) { return 0; };  // there is no prefix cache
+  page.series(queries, "counter", "Prefix cache queries, in terms of number of queried tokens.", none);
+  page.series(hits, "counter", "Prefix cache hits, in terms of number of cached tokens.", none);
+}
+
+void append_counters(Page& page) {
+  page.series("vllm:num_preemptions_total", "counter", "Cumulative number of preemption from the engine.",
+              [](const EngineGauges& g) { return g.preemptions; });
+  page.series("vllm:prompt_tokens_total", "counter", "Number of prefill tokens processed.",
+              [](const EngineGauges& g) { return g.prompt_tokens.value(); });
+  page.series("vllm:generation_tokens_total", "counter", "Number of generation tokens processed.",
+              [](const EngineGauges& g) { return g.generation_tokens.value(); });
+  page.header("vllm:request_success_total", "counter", "Count of successfully processed requests.");
+  for (const FinishReason reason : {FinishReason::stop, FinishReason::length, FinishReason::abort}) {
+    page.line_of_each_rank("vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
+                           fmt::format(R"(,finished_reason="{}")", engine::name_of(reason)));
+  }
+}
+
+void append_config(Page& page, const MetricsView& view) {
+  page.header("vllm:cache_config_info", "gauge", "Information of the LLMEngine CacheConfig");
+  const auto& config = view.config;
+  for (std::size_t rank = 0; rank < view.gauges.size(); ++rank) {
+    page.out() += fmt::format(
+        R"(vllm:cache_config_info{{block_size="{}",cache_dtype="auto",enable_prefix_caching="False",engine="{}",)"
+        R"(gpu_memory_utilization="0.92",kv_cache_size_tokens="{}",num_cpu_blocks="None",num_gpu_blocks="{}",)"
+        "sliding_window=\"None\"}} 1.0\n",
+        config.block_size, rank, config.usable_blocks() * config.block_size, config.total_blocks());
+  }
+}
+
+}  // namespace
+
+void BucketHistogram::observe(double value) {
+  const auto place = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
+  ++counts_[static_cast<std::size_t>(place)];
+  ++count_;
+  sum_ += value;
+}
+
+void BucketHistogram::append(std::string& out, std::string_view name, std::string_view labels) const {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < bounds_.size(); ++i) {
+    below += counts_[i];
+    out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}.0\n", name, labels, number(bounds_[i]), below);
+  }
+  out += fmt::format("{0}_bucket{{{1},le=\"+Inf\"}} {2}.0\n{0}_count{{{1}}} {2}.0\n{0}_sum{{{1}}} {3}\n", name, labels,
+                     count_, number(sum_));
+}
+
+RequestTimes::RequestTimes()
+    : first_token(first_token_bounds), inter_token(inter_token_bounds), whole(whole_bounds) {}
+
+std::string metrics_page(const MetricsView& view) {
+  Page page(view);
+  const bool current = view.names != MetricNames::old;
+  const bool old = view.names != MetricNames::current;
+  append_queues(page);
+  if (current) append_cache(page, "vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total");
+  if (old) {
+    append_cache(page, "vllm:gpu_cache_usage_perc", "vllm:gpu_prefix_cache_queries_total",
+                 "vllm:gpu_prefix_cache_hits_total");
+  }
+  append_counters(page);
+  page.histogram("vllm:time_to_first_token_seconds", "Histogram of time to first token in seconds.",
+                 &RequestTimes::first_token);
+  if (current) {
+    page.histogram("vllm:inter_token_latency_seconds", "Histogram of inter-token latency in seconds.",
+                   &RequestTimes::inter_token);
+  }
+  if (old) {
+    page.histogram("vllm:time_per_output_token_seconds", "Histogram of time per output token in seconds.",
+                   &RequestTimes::inter_token);
+  }
+  page.histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.",
+                 &RequestTimes::whole);
+  append_config(page, view);
+  return page.out();
+}
+
+}  // namespace evenkeel::emulator

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emulator/options.hpp"
+#include "engine/config.hpp"
+#include "engine/model.hpp"
+
+namespace evenkeel::emulator {
+
+/// A Prometheus histogram over fixed upper bounds. O(bounds) an observation.
+class BucketHistogram {
+ public:
+  /// `bounds` ascend and must outlive the histogram.
+  explicit BucketHistogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+  void observe(double value);
+  /// The series of one set of labels (without braces), as the text format has them.
+  void append(std::string& out, std::string_view name, std::string_view labels) const;
+
+ private:
+  std::span<const double> bounds_;
+  std::vector<std::uint64_t> counts_;  ///< by bucket, not cumulated; the last is over all bounds
+  std::uint64_t count_ = 0;
+  double sum_ = 0;
+};
+
+/// What a rank's frontend measures of requests, in real seconds.
+struct RequestTimes {
+  RequestTimes();
+  BucketHistogram first_token;
+  BucketHistogram inter_token;
+  BucketHistogram whole;
+};
+
+struct MetricsView {
+  std::string_view model;
+  MetricNames names = MetricNames::current;
+  const engine::EngineConfig& config;
+  std::span<const engine::EngineGauges> gauges;  ///< by rank
+  std::span<const RequestTimes> times;           ///< by rank
+};
+
+/// /metrics in Prometheus' text format, with vLLM's names and labels.
+[[nodiscard]] std::string metrics_page(const MetricsView& view);
+
+}  // namespace evenkeel::emulator

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/random.hpp"
+#include "engine/config.hpp"
+
+namespace evenkeel::emulator {
+
+/// Which generation of vLLM's metric names /metrics shows. vLLM itself showed both for half a year.
+enum class MetricNames : std::uint8_t { current, old, both };
+
+/// Everything an emulator is told at its start.
+struct EmulatorOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;    ///< of the first replica; 0 = a free one for each
+  std::size_t replicas = 1;  ///< 1 to 64, on consecutive ports, each with an engine of its own
+  std::string model;         ///< the served name, 1 to 256 bytes
+  engine::EngineConfig engine;
+  double time_scale = 1;  ///< engine seconds a real second, [0.001, 1000]
+  /// Text and length of an answer are a hash of this and of the prompt: every replica and every emulator of
+  /// the same seed gives the same answer to the same request.
+  std::uint64_t seed = 1;
+  MetricNames metric_names = MetricNames::current;
+  /// Output tokens of a request that does not say how many (a draw below 1 counts as 1). Must be set.
+  std::function<std::int64_t(Random&)> draw_output;
+};
+
+/// Names the first setting that is out of bounds, and the bounds.
+[[nodiscard]] Result<void> validate(const EmulatorOptions& options);
+
+}  // namespace evenkeel::emulator

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace evenkeel::emulator {
+
+/// The emulator's tokenizer: a token is a word (what blanks separate), so that a test can count on its fingers.
+
+/// Reads a prompt piece by piece: how many tokens, and a hash of all that tells prompts apart.
+class PromptReader {
+ public:
+  /// `keep_ids`: also collect the token ids.
+  explicit PromptReader(bool keep_ids = false) : keep_ids_(keep_ids) {}
+
+  void text(std::string_view piece);
+  void id(std::int64_t token);
+  /// Something that is no text (an image, a sound): worth `tokens`.
+  void other(std::string_view what, std::int64_t tokens);
+
+  [[nodiscard]] std::int64_t tokens() const { return tokens_; }
+  [[nodiscard]] std::uint64_t hash() const;
+  [[nodiscard]] std::vector<std::int64_t> take_ids() { return std::move(ids_); }
+
+ private:
+  void mix(std::string_view bytes);
+
+  bool keep_ids_;
+  std::int64_t tokens_ = 0;
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;  // FNV-1a
+  std::vector<std::int64_t> ids_;
+};
+
+/// Largest token id plus one.
+inline constexpr std::int64_t vocabulary_size = 131072;
+
+/// Token `k` of the text named by `key`: a word with a blank before it, of 2 to 9 bytes. O(1), no allocation.
+[[nodiscard]] std::string_view output_word(std::uint64_t key, std::int64_t k);
+[[nodiscard]] std::int64_t output_id(std::uint64_t key, std::int64_t k);
+
+/// A word of our own list has a place in the vocabulary; any other word hashes into the rest of it.
+[[nodiscard]] std::int64_t id_of_word(std::string_view word);
+/// The word with a blank before it; an id that is no word of the list reads " t<id>".
+[[nodiscard]] std::string text_of_id(std::int64_t id);
+
+}  // namespace evenkeel::emulator
