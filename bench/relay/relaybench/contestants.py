@@ -1,8 +1,10 @@
 """Starts the proxies that contestants/contestants.json describes, all in front of the same upstreams."""
 
+import grp
 import http.client
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import time
@@ -54,7 +56,8 @@ class Proxy:
         self.port, admin_port = free_ports(2)
         self.folder = os.path.join(lab.folder, f"{name}.{self.port}")
         os.mkdir(self.folder)
-        values = {"PORT": self.port, "ADMIN_PORT": admin_port, "FOLDER": self.folder, "EVENKEEL": lab.evenkeel}
+        values = {"PORT": self.port, "ADMIN_PORT": admin_port, "FOLDER": self.folder, "EVENKEEL": lab.evenkeel,
+                  "USER": pwd.getpwuid(os.getuid()).pw_name, "GROUP": grp.getgrgid(os.getgid()).gr_name}
         values |= {f"UPSTREAM_{i}": lab.upstream_port + i for i in range(UPSTREAMS)}
         if "config" in spec:
             values["CONFIG"] = self._write_config(spec["config"], values)

@@ -16,7 +16,8 @@ def number(value, digits=3):
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     decimals = max(0, digits - 1 - (len(str(int(abs(value)))) - 1))
-    return f"{value:.{decimals}f}"
+    text = f"{value:.{decimals}f}"
+    return text.lstrip("-") if not text.strip("-0.") else text
 
 
 def with_spread(found):
