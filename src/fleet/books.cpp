@@ -1,5 +1,6 @@
 #include "fleet/books.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -9,14 +10,15 @@ namespace {
 constexpr auto relaxed = std::memory_order_relaxed;
 
 void add(std::atomic<std::int64_t>& counter, std::int64_t amount) {
-  [[maybe_unused]] const std::int64_t before = counter.fetch_add(amount, relaxed);
+  [[maybe_unused]] const std::int64_t before = counter.fetch_add(amount, std::memory_order_release);
   assert(before + amount >= 0 && "the books went below zero");
 }
 }  // namespace
 
 Load WorkerBooks::load() const {
-  return {in_flight_.load(relaxed), Tokens(prompt_.load(relaxed)), Tokens(queued_prompt_.load(relaxed)),
-          Tokens(generated_.load(relaxed))};
+  constexpr auto acquire = std::memory_order_acquire;  // with the release in add(): see sound()
+  return {in_flight_.load(acquire), Tokens(prompt_.load(acquire)), Tokens(queued_prompt_.load(acquire)),
+          Tokens(generated_.load(acquire))};
 }
 
 double WorkerBooks::work_done(double prompt_weight) const {
@@ -25,20 +27,25 @@ double WorkerBooks::work_done(double prompt_weight) const {
 }
 
 bool WorkerBooks::sound() const {
+  // A lease that comes or goes between two of these loads must not read as a residue. One counts itself as begun
+  // before all else and as ended after all else; so if `begun` stands still and `ended` has caught up with it, what was
+  // read while nothing was in flight was read at rest.
+  const std::uint64_t begun = begun_.load(std::memory_order_acquire);
   const Load now = load();
   const bool negative = now.in_flight < 0 || now.prompt_tokens < Tokens() || now.queued_prompt < Tokens() ||
                         now.generated_tokens < Tokens();
   const bool residue = now.in_flight == 0 && (now.kv_tokens() != Tokens() || now.queued_prompt != Tokens());
-  // Between two loads another thread may have begun a lease, so residue is only telling while nothing moves.
-  return !negative && !(residue && begun_.load(relaxed) == ended_.load(relaxed));
+  const bool at_rest = ended_.load(std::memory_order_acquire) == begun && begun_.load(relaxed) == begun;
+  return !negative && !(residue && at_rest);
 }
 
 Lease::Lease(WorkerBooks& books, LeaseObserver& observer, const Clock& clock, RequestId request, WorkerId worker,
-             ModelId model, Tokens prompt)
+             ModelId model, Tokens estimate)
     : books_(&books), observer_(&observer), clock_(&clock), begun_(clock.now()) {
   summary_.request = request;
   summary_.worker = worker;
   summary_.model = model;
+  const Tokens prompt = std::max(estimate, Tokens());
   summary_.prompt_tokens = prompt;
   books.begun_.fetch_add(1, relaxed);
   add(books.in_flight_, 1);
@@ -95,7 +102,7 @@ void Lease::end(Outcome outcome) {
   add(books.prompt_, -summary_.prompt_tokens.value());
   add(books.generated_, -summary_.output_tokens.value());
   add(books.in_flight_, -1);
-  books.ended_.fetch_add(1, relaxed);
+  books.ended_.fetch_add(1, std::memory_order_release);
   summary_.outcome = outcome;
   summary_.held = clock_->now() - begun_;
   observer_->lease_ended(summary_);

@@ -31,7 +31,7 @@ class alignas(64) WorkerBooks {
   [[nodiscard]] std::uint64_t leases_ended() const { return ended_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t generated_ever() const { return generated_ever_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t prefilled_ever() const { return prefilled_ever_.load(std::memory_order_relaxed); }
-  /// True while every counter is >= 0 and, with nothing in flight, all are zero.
+  /// True while every counter is >= 0 and, with nothing in flight, all are zero. May be asked while leases move.
   [[nodiscard]] bool sound() const;
 
  private:
@@ -69,7 +69,7 @@ class LeaseObserver {
 
 /// One request's place at one worker. Its construction is the only way load enters the books and its end the
 /// only way load leaves them; it ends exactly once, by end() or, as cancelled, by its destructor. Move-only; used
-/// by one thread at a time. The books, clock and observer must outlive it.
+/// by one thread at a time. The books, clock and observer must outlive it. A negative prompt estimate counts as none.
 class Lease {
  public:
   Lease() = default;

@@ -17,7 +17,8 @@ constexpr double least_seconds = 0.02;  // less than this was seen of a level: n
 
 void RateCurve::observe(double running, double work, Duration busy) {
   const double seconds = to_seconds(busy);
-  if (running <= 0 || seconds <= 0 || work < 0) return;
+  const bool possible = std::isfinite(running) && running > 0 && std::isfinite(work) && work >= 0 && seconds > 0;
+  if (!possible) return;  // one such value would poison its group for good
   Group& group = groups_[group_of(running, groups)];
   const double keep = std::exp2(-seconds / half_life_s_);
   group.work = group.work * keep + work;

@@ -14,7 +14,7 @@ class RateCurve {
  public:
   explicit RateCurve(Duration half_life = std::chrono::seconds(30)) : half_life_s_(to_seconds(half_life)) {}
 
-  /// `work` was done in `busy` while `running` (> 0) requests ran, on average.
+  /// `work` was done in `busy` while `running` (> 0) requests ran, on average. Values that cannot be are dropped.
   void observe(double running, double work, Duration busy);
 
   /// Work per second with `running` requests, or 0 if nothing was ever observed. Between observed levels linear;
