@@ -27,15 +27,16 @@ double WorkerBooks::work_done(double prompt_weight) const {
 }
 
 bool WorkerBooks::sound() const {
-  // A lease that comes or goes between two of these loads must not read as a residue. One counts itself as begun
-  // before all else and as ended after all else; so if `begun` stands still and `ended` has caught up with it, what was
-  // read while nothing was in flight was read at rest.
+  // A lease that comes or goes between two of these loads must not read as a residue. Every lease counts itself as
+  // begun before all else and as ended after all else. So if `ended` had caught up with `begun` and `begun` has not moved
+  // since, no lease was open in between and what was read was read at rest.
+  const std::uint64_t ended = ended_.load(std::memory_order_acquire);
   const std::uint64_t begun = begun_.load(std::memory_order_acquire);
   const Load now = load();
+  const bool at_rest = ended == begun && begun_.load(relaxed) == begun;
   const bool negative = now.in_flight < 0 || now.prompt_tokens < Tokens() || now.queued_prompt < Tokens() ||
                         now.generated_tokens < Tokens();
   const bool residue = now.in_flight == 0 && (now.kv_tokens() != Tokens() || now.queued_prompt != Tokens());
-  const bool at_rest = ended_.load(std::memory_order_acquire) == begun && begun_.load(relaxed) == begun;
   return !negative && !(residue && at_rest);
 }
 
