@@ -40,39 +40,37 @@ std::string escaped(std::string_view label) {
 
 class Page {
  public:
-  explicit Page(const MetricsView& view) : view_(view), model_(escaped(view.model)) {}
+  explicit Page(const MetricsView& view) : view_(view), model_(fmt::format("model_name=\"{}\"", escaped(view.model))) {}
 
   /// One series a rank, of what `value` says of the rank's gauges.
   template <class Value>
-  void series(std::string_view name, std::string_view type, std::string_view help, Value value,
-              std::string_view more_labels = {}) {
+  void series(std::string_view name, std::string_view type, std::string_view help, Value value) {
     header(name, type, help);
-    line_of_each_rank(name, value, more_labels);
+    lines(name, value);
   }
+  /// Labels stand in the order of their names, as Prometheus' client writes them: `middle` between "engine" and
+  /// "model_name", `last` behind.
   template <class Value>
-  void line_of_each_rank(std::string_view name, Value value, std::string_view more_labels) {
+  void lines(std::string_view name, Value value, std::string_view middle = {}, std::string_view last = {}) {
     for (std::size_t rank = 0; rank < view_.gauges.size(); ++rank) {
-      out_ += fmt::format("{}{{{}{}}} {}\n", name, labels(rank), more_labels,
+      out_ += fmt::format("{}{{engine=\"{}\",{}{}{}}} {}\n", name, rank, middle, model_, last,
                           number(static_cast<double>(value(view_.gauges[rank]))));
     }
   }
-  void histogram(std::string_view name, std::string_view help, BucketHistogram RequestTimes::* which) {
+  void histogram(std::string_view name, std::string_view help, BucketHistogram RequestTimes::*which) {
     header(name, "histogram", help);
     for (std::size_t rank = 0; rank < view_.times.size(); ++rank) {
-      (view_.times[rank].*which).append(out_, name, labels(rank));
+      (view_.times[rank].*which).append(out_, name, fmt::format("engine=\"{}\"", rank), model_);
     }
   }
   void header(std::string_view name, std::string_view type, std::string_view help) {
     out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
   }
-  [[nodiscard]] std::string labels(std::size_t rank) const {
-    return fmt::format(R"(engine="{}",model_name="{}")", rank, model_);
-  }
   std::string& out() { return out_; }
 
  private:
   const MetricsView& view_;
-  std::string model_;
+  std::string model_;  ///< its label
   std::string out_;
 };
 
@@ -82,10 +80,10 @@ void append_queues(Page& page) {
   page.series("vllm:num_requests_waiting", "gauge", "Number of requests waiting to be processed.",
               [](const EngineGauges& g) { return g.waiting; });
   page.header("vllm:num_requests_waiting_by_reason", "gauge", "Number of waiting requests by reason.");
-  page.line_of_each_rank("vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; },
-                         R"(,reason="capacity")");
-  page.line_of_each_rank("vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; },
-                         R"(,reason="deferred")");
+  page.lines("vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; }, "",
+             R"(,reason="capacity")");
+  page.lines("vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "",
+             R"(,reason="deferred")");
 }
 
 void append_cache(Page& page, std::string_view usage, std::string_view queries, std::string_view hits) {
@@ -105,8 +103,8 @@ void append_counters(Page& page) {
               [](const EngineGauges& g) { return g.generation_tokens.value(); });
   page.header("vllm:request_success_total", "counter", "Count of successfully processed requests.");
   for (const FinishReason reason : {FinishReason::stop, FinishReason::length, FinishReason::abort}) {
-    page.line_of_each_rank("vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
-                           fmt::format(R"(,finished_reason="{}")", engine::name_of(reason)));
+    page.lines("vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
+               fmt::format(R"(finished_reason="{}",)", engine::name_of(reason)));
   }
 }
 
@@ -131,14 +129,15 @@ void BucketHistogram::observe(double value) {
   sum_ += value;
 }
 
-void BucketHistogram::append(std::string& out, std::string_view name, std::string_view labels) const {
+void BucketHistogram::append(std::string& out, std::string_view name, std::string_view before,
+                             std::string_view after) const {
   std::uint64_t below = 0;
   for (std::size_t i = 0; i < bounds_.size(); ++i) {
     below += counts_[i];
-    out += fmt::format("{}_bucket{{{},le=\"{}\"}} {}.0\n", name, labels, number(bounds_[i]), below);
+    out += fmt::format("{}_bucket{{{},le=\"{}\",{}}} {}.0\n", name, before, number(bounds_[i]), after, below);
   }
-  out += fmt::format("{0}_bucket{{{1},le=\"+Inf\"}} {2}.0\n{0}_count{{{1}}} {2}.0\n{0}_sum{{{1}}} {3}\n", name, labels,
-                     count_, number(sum_));
+  out += fmt::format("{0}_bucket{{{1},le=\"+Inf\",{2}}} {3}.0\n{0}_count{{{1},{2}}} {3}.0\n{0}_sum{{{1},{2}}} {4}\n",
+                     name, before, after, count_, number(sum_));
 }
 
 RequestTimes::RequestTimes()

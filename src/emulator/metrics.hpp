@@ -19,8 +19,8 @@ class BucketHistogram {
   /// `bounds` ascend and must outlive the histogram.
   explicit BucketHistogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
   void observe(double value);
-  /// The series of one set of labels (without braces), as the text format has them.
-  void append(std::string& out, std::string_view name, std::string_view labels) const;
+  /// Its lines in the text format. `before` and `after` are the labels on both sides of "le", without commas.
+  void append(std::string& out, std::string_view name, std::string_view before, std::string_view after) const;
 
  private:
   std::span<const double> bounds_;
