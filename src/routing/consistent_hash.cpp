@@ -29,22 +29,21 @@ PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& reques
   }
   // Foreign load is not whole; the least loaded must always be eligible.
   const double limit = std::max(least + 1, std::ceil(bound_ * total / static_cast<double>(candidates.size())));
-  const std::uint32_t* preferred = nullptr;
   const std::uint32_t* chosen = nullptr;
-  std::uint64_t best = 0, best_open = 0;
+  std::uint64_t best = 0;
   for (const std::uint32_t& index : candidates) {
     const fleet::WorkerView& worker = fleet.workers[index];
     const std::uint64_t w = weight(request.affinity_key, worker.name);
-    if (preferred == nullptr || w > best) {
-      preferred = &index;
+    if (requests_at(worker) + 1 <= limit && (chosen == nullptr || w > best)) {
+      chosen = &index;
       best = w;
     }
-    if (requests_at(worker) + 1 <= limit && (chosen == nullptr || w > best_open)) {
-      chosen = &index;
-      best_open = w;
-    }
   }
-  return {*chosen, chosen == preferred ? "key" : "key_overflow", static_cast<double>(limit)};
+  // The key's home may be full or barred and so no candidate at all.
+  const bool at_home = std::none_of(fleet.workers.begin(), fleet.workers.end(), [&](const fleet::WorkerView& worker) {
+    return weight(request.affinity_key, worker.name) > best;
+  });
+  return {*chosen, at_home ? "key" : "key_overflow", limit};
 }
 
 }  // namespace evenkeel::routing

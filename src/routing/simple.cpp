@@ -1,5 +1,7 @@
 #include "routing/simple.hpp"
 
+#include <algorithm>
+
 namespace evenkeel::routing {
 
 namespace {
@@ -13,16 +15,16 @@ PerRequestPolicy::Choice RandomChoice::choose(const fleet::WaitingView&, std::sp
   return {candidates[random.below(candidates.size())], "random", 0};
 }
 
-PerRequestPolicy::Choice RoundRobin::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
+PerRequestPolicy::Choice RoundRobin::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
                                             const fleet::FleetView& fleet, Random&) {
   std::uint32_t next = candidates.front();  // the view is in order of id: wrap to the first
-  for (const std::uint32_t index : candidates) {
-    if (last_.value != ~std::uint32_t{0} && fleet.workers[index].id > last_) {
-      next = index;
-      break;
-    }
+  const auto last = last_.find(request.model);
+  if (last != last_.end()) {
+    const auto after = std::find_if(candidates.begin(), candidates.end(),
+                                    [&](std::uint32_t index) { return fleet.workers[index].id > last->second; });
+    if (after != candidates.end()) next = *after;
   }
-  last_ = fleet.workers[next].id;
+  last_.insert_or_assign(last, request.model, fleet.workers[next].id);
   return {next, "next", 0};
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 #include "routing/policy.hpp"
 
 namespace evenkeel::routing {
@@ -14,7 +16,7 @@ class RandomChoice final : public PerRequestPolicy {
                 Random& random) override;
 };
 
-/// The candidate whose id follows the last one chosen, whatever it carries.
+/// The candidate whose id follows the last one chosen for the same model, whatever it carries.
 class RoundRobin final : public PerRequestPolicy {
  public:
   [[nodiscard]] std::string_view name() const override { return "round_robin"; }
@@ -24,7 +26,8 @@ class RoundRobin final : public PerRequestPolicy {
                 Random& random) override;
 
  private:
-  WorkerId last_{~std::uint32_t{0}};
+  // One place for all would let two interleaved models reset each other to their first worker.
+  std::map<ModelId, WorkerId> last_;
 };
 
 /// The less loaded, by requests, of two candidates drawn without replacement (Mitzenmacher 2001).
