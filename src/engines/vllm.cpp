@@ -1,0 +1,103 @@
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/text.hpp"
+#include "engines/kinds.hpp"
+#include "engines/series.hpp"
+
+namespace evenkeel::engines {
+namespace {
+
+// New names first. gpu_cache_usage_perc is the name up to v0.10; swapped requests exist in V0 only, where a
+// preempted request waits outside the batch.
+constexpr std::array<std::string_view, 1> running = {"vllm:num_requests_running"};
+constexpr std::array<std::string_view, 1> waiting = {"vllm:num_requests_waiting"};
+constexpr std::array<std::string_view, 1> swapped = {"vllm:num_requests_swapped"};
+constexpr std::array<std::string_view, 2> kv_usage = {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"};
+constexpr std::array<std::string_view, 2> preemptions = {"vllm:num_preemptions_total", "vllm:num_preemptions"};
+constexpr std::array<std::string_view, 7> wanted = {running[0],  waiting[0],     swapped[0],    kv_usage[0],
+                                                    kv_usage[1], preemptions[0], preemptions[1]};
+constexpr std::string_view cache_config = "vllm:cache_config_info";
+constexpr std::array<Scrape, 1> pages = {Scrape{"/metrics"}};
+
+using Capacities = std::map<std::string, std::optional<double>>;
+
+std::optional<double> whole_label(std::string_view labels, std::string_view name) {
+  const auto text = label(labels, name);
+  const auto number = text ? parse_unsigned(*text) : std::nullopt;
+  return number ? amount(*text) : std::nullopt;
+}
+
+/// Tokens of KV cache of one engine: what it says, else all blocks but the null block, which holds nothing.
+std::optional<double> capacity_of(std::string_view labels) {
+  if (const auto told = whole_label(labels, "kv_cache_size_tokens"); told && *told > 0) return told;
+  const auto blocks = whole_label(labels, "num_gpu_blocks");
+  const auto block_size = whole_label(labels, "block_size");
+  if (!blocks || !block_size || *blocks < 2 || *block_size < 1) return std::nullopt;
+  return (*blocks - 1) * *block_size;
+}
+
+Capacities capacities(std::string_view page) {
+  Capacities found;
+  if (page.size() > max_metrics_bytes) return found;
+  while (const auto sample = next_sample(page)) {
+    if (sample->name == cache_config) found[label(sample->labels, "engine").value_or("")] = capacity_of(sample->labels);
+  }
+  return found;
+}
+
+std::optional<double> capacity_for(const Capacities& all, const std::string& engine) {
+  if (const auto at = all.find(engine); at != all.end()) return at->second;
+  // Versions that do not label the configuration have one engine kind behind all series.
+  const auto unlabelled = all.find("");
+  return unlabelled == all.end() ? std::nullopt : unlabelled->second;
+}
+
+void read_kv(const Series& series, const Capacities& all, Report& report) {
+  Sum used;
+  Sum capacity;
+  const Series::ByRank* usage = series.find(kv_usage);
+  if (usage == nullptr) {
+    for (const auto& [engine, tokens] : all) capacity.add(tokens);
+  } else {
+    for (const auto& [engine, share] : *usage) {
+      const auto tokens = capacity_for(all, engine);
+      capacity.add(tokens);
+      used.add(share && *share <= 1 && tokens ? std::optional(*share * *tokens) : std::nullopt);
+    }
+  }
+  report.kv_used = tokens_of(used.get());
+  report.kv_capacity = tokens_of(capacity.get());
+}
+
+class Vllm final : public Adapter {
+ public:
+  [[nodiscard]] Kind kind() const override { return Kind::vllm; }
+  [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
+  [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // max_num_seqs; no page tells it
+
+  [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
+    Report report;
+    if (bodies.empty()) return report;
+    const Series series(bodies[0], wanted, "engine");
+    report.running = series.sum(running);
+    report.waiting = series.sum(waiting);
+    if (report.waiting && series.find(swapped) != nullptr) {
+      const auto out = series.sum(swapped);
+      report.waiting = out ? std::optional(*report.waiting + *out) : std::nullopt;
+    }
+    report.preemptions_total = series.sum(preemptions);
+    read_kv(series, capacities(bodies[0]), report);
+    return report;
+  }
+};
+
+}  // namespace
+
+const Adapter& vllm() {
+  static const Vllm instance;
+  return instance;
+}
+
+}  // namespace evenkeel::engines
