@@ -106,7 +106,7 @@ std::size_t Dispatcher::waiting_total() const {
 
 bool Dispatcher::any_routable(const Submission& submission) const {
   return std::any_of(roster_.records().begin(), roster_.records().end(), [&](const auto& record) {
-    return record->state == WorkerState::routable && record->serves(submission.model) &&
+    return record->takes_requests() && record->serves(submission.model) &&
            !submission.excluded.contains(record->id);
   });
 }
@@ -174,6 +174,19 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   model.pool.add(std::move(waiting), cost);
   if (!alone) step(submission.model, model, now, verdicts);
   return Queued{id};
+}
+
+fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission) {
+  const std::lock_guard lock(mutex_);
+  WorkerRecord& record = roster_.get(worker);
+  fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model, submission.prompt_tokens);
+  roster_.note_change(record, clock_.now());
+  return lease;
+}
+
+bool Dispatcher::admissible(const Submission& submission) const {
+  const std::lock_guard lock(mutex_);
+  return any_routable(submission);
 }
 
 bool Dispatcher::cancel(RequestId id) {

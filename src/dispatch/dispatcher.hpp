@@ -71,6 +71,11 @@ class Dispatcher final : public fleet::LeaseObserver {
   using MakeWaiter = std::function<std::shared_ptr<Waiter>()>;
   /// `make_waiter` is called only if the request must wait; the waiter may be told before this returns Queued.
   [[nodiscard]] Decision submit(const Submission& submission, const MakeWaiter& make_waiter);
+  /// A lease at one worker that nobody chose (the only one, or the owner of what is asked for): counted, but bound
+  /// by no limit.
+  [[nodiscard]] fleet::Lease lease_at(WorkerId worker, const Submission& submission);
+  /// Whether some worker can be routed to that the request may go to.
+  [[nodiscard]] bool admissible(const Submission& submission) const;
   /// False if the request waits no more: its waiter has been or is being told.
   bool cancel(RequestId id);
 

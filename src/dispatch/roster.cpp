@@ -13,6 +13,7 @@ constexpr Duration history_span = std::chrono::seconds(20);
 std::string_view to_string(WorkerState state) {
   switch (state) {
     case WorkerState::routable: return "routable";
+    case WorkerState::trial: return "trial";
     case WorkerState::unroutable: return "unroutable";
     case WorkerState::draining: return "draining";
     case WorkerState::removed: return "removed";

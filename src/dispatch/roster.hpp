@@ -17,6 +17,7 @@ namespace evenkeel::dispatch {
 
 enum class WorkerState : std::uint8_t {
   routable,
+  trial,       ///< half-open breaker: takes one request at a time
   unroutable,  ///< dead, ejected or not yet seen alive
   draining,    ///< takes nothing new, finishes what it has
   removed,     ///< draining, and forgotten once empty
@@ -62,6 +63,8 @@ struct WorkerRecord {
   std::deque<std::pair<Time, std::uint64_t>> ended_history;  // (when, leases ended until then), a few seconds
 
   [[nodiscard]] bool serves(ModelId model) const;
+  [[nodiscard]] bool takes_requests() const { return state == WorkerState::routable || state == WorkerState::trial; }
+  [[nodiscard]] std::int64_t limit() const { return state == WorkerState::trial ? 1 : spec.max_in_flight; }
 };
 
 /// The workers of one dispatcher, by id in order of joining. Records never move and never go away, so that leases

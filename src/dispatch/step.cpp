@@ -9,11 +9,11 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
   workers_view_.clear();
   bool any_free = false;
   for (const auto& record : roster_.records()) {
-    if (record->state != WorkerState::routable || !record->serves(id)) continue;
+    if (!record->takes_requests() || !record->serves(id)) continue;
     fleet::WorkerView& view = workers_view_.emplace_back();
     view.id = record->id;
     view.name = record->spec.name;
-    view.max_in_flight = record->spec.max_in_flight;
+    view.max_in_flight = record->limit();
     view.load = record->books.load();
     view.foreign_requests = record->foreign_requests;
     view.foreign_tokens = record->foreign_tokens;
@@ -79,7 +79,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       const auto& allowed = request.candidates;
       if (std::find(allowed.begin(), allowed.end(), wish.worker) == allowed.end()) continue;
       WorkerRecord& worker = roster_.get(workers_view_[wish.worker].id);
-      if (worker.books.load().in_flight >= worker.spec.max_in_flight) continue;
+      if (worker.books.load().in_flight >= worker.limit()) continue;
       if (model.pool.find(request.id) == nullptr) continue;  // wished for twice
       const WorkerId place = worker.id;
       auto entered = model.pool.enter(

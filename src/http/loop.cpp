@@ -123,6 +123,10 @@ void EventLoop::start(Fiber& fiber) {
   fiber.wake();
 }
 
+void EventLoop::wake_all() {
+  for (const auto& fiber : fibers_) fiber->wake();
+}
+
 void EventLoop::arm(Fiber& fiber) {
   const bool was_armed = fiber.armed_ != Fiber::never;
   fiber.armed_ = fiber.deadline_;

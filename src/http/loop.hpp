@@ -95,6 +95,8 @@ class EventLoop final {
     start(fiber);
     return fiber;
   }
+  /// Wakes every fiber, to make them look at what changed for all.
+  void wake_all();
   [[nodiscard]] std::size_t fibers() const { return fibers_.size(); }
   [[nodiscard]] std::uint64_t turns() const { return turns_; }
 

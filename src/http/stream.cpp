@@ -77,21 +77,25 @@ Stream Stream::begin_connect(EventLoop& loop, const Address& to) {
   return stream;
 }
 
+IoStatus Stream::try_connected() {
+  if (broken_) return IoStatus::failed;
+  if (!writable_) return IoStatus::would_block;
+  int code = 0;
+  socklen_t size = sizeof code;
+  if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
+  if (code == 0) {
+    wants_write_ = false;
+    return IoStatus::ok;
+  }
+  error_ = code;
+  broken_ = true;
+  return IoStatus::failed;
+}
+
 Task<IoStatus> Stream::connected() {
   while (true) {
-    if (broken_) co_return IoStatus::failed;
-    if (writable_) {
-      int code = 0;
-      socklen_t size = sizeof code;
-      if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &code, &size) != 0) code = errno;
-      if (code == 0) {
-        wants_write_ = false;
-        co_return IoStatus::ok;
-      }
-      error_ = code;
-      broken_ = true;
-      co_return IoStatus::failed;
-    }
+    const IoStatus status = try_connected();
+    if (status != IoStatus::would_block) co_return status;
     if (fiber_->deadline_passed()) co_return IoStatus::timed_out;
     co_await fiber_->wait();
   }

@@ -44,7 +44,9 @@ class Stream {
 
   /// Begins to connect without waiting; finish with connected(). An error may show at once or there.
   [[nodiscard]] static Stream begin_connect(EventLoop& loop, const Address& to);
-  /// Waits until a begun connect is settled: ok, failed or timed_out.
+  /// Whether a begun connect is settled: ok, failed, or would_block.
+  IoStatus try_connected();
+  /// Waits until it is: ok, failed or timed_out.
   Task<IoStatus> connected();
 
   void bind(Fiber* fiber) { fiber_ = fiber; }

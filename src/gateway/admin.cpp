@@ -1,0 +1,200 @@
+#include "gateway/admin.hpp"
+
+#include <array>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "gateway/error_body.hpp"
+
+namespace evenkeel::gateway {
+
+namespace json = boost::json;
+
+namespace {
+
+std::string error_text(std::string_view message) {
+  ApiError error;
+  error.type = "invalid_request_error";
+  error.message = message;
+  return error_body(Dialect::openai, error);
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+/// %41 and such, as names come in paths ("host:port" may be sent with %3A).
+std::string decode_percent(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto digit = [&](std::size_t at) {
+      const char c = at < text.size() ? text[at] : '?';
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+      return -1;
+    };
+    if (text[i] == '%' && digit(i + 1) >= 0 && digit(i + 2) >= 0) {
+      out += static_cast<char>(digit(i + 1) * 16 + digit(i + 2));
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+/// Reads an object whose keys are all among `allowed`.
+Result<json::object> read_object(const std::string& body, std::span<const std::string_view> allowed) {
+  boost::system::error_code code;
+  json::value value = json::parse(body, code);
+  if (code) return failure(fmt::format("the body is not valid JSON: {}", code.message()));
+  if (!value.is_object()) return failure("the body must be a JSON object");
+  for (const auto& member : value.get_object()) {
+    const std::string_view key(member.key().data(), member.key().size());
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    const auto near = nearest_name(key, allowed);
+    return failure(fmt::format("\"{}\" is no field here{}", key, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
+  }
+  return std::move(value.get_object());
+}
+
+Result<std::string> text_of(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains({key.data(), key.size()});
+  if (value == nullptr) return std::string();
+  if (!value->is_string()) return failure(fmt::format("\"{}\" must be a string", key));
+  return std::string(value->get_string());
+}
+
+Result<std::int64_t> limit_of(const json::object& object) {
+  const auto* value = object.if_contains("max_in_flight");
+  if (value == nullptr) return 0;
+  if (!value->is_int64() || value->get_int64() < 1 || value->get_int64() > 1'000'000) {
+    return failure("\"max_in_flight\" must be a whole number from 1 to 1000000");
+  }
+  return value->get_int64();
+}
+
+}  // namespace
+
+std::string Admin::list_workers() const {
+  std::string out = "[";
+  for (const auto& worker : dispatcher_.workers()) {
+    if (worker.state == dispatch::WorkerState::removed && worker.load.in_flight == 0) continue;
+    const auto* facts = control_.facts(worker.id);
+    const auto breaker = breakers_.status(worker.id);
+    if (out.size() > 1) out += ',';
+    fmt::format_to(std::back_inserter(out), "{{\"name\":{},\"url\":{},\"engine\":{},\"models\":[", quoted(worker.spec.name),
+                   quoted(facts != nullptr ? facts->url : ""), quoted(facts != nullptr ? facts->engine : ""));
+    if (facts != nullptr) {
+      for (const auto& model : facts->models) {
+        if (out.back() != '[') out += ',';
+        append_json_string(out, model);
+      }
+    }
+    fmt::format_to(std::back_inserter(out),
+                   "],\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_tokens\":{},\"kv_tokens\":{},"
+                   "\"foreign\":{{\"requests\":{},\"tokens\":{}}},\"capacity\":{{\"requests\":{},\"kv_tokens\":{}}},\"rate\":{:.1f},",
+                   dispatch::to_string(worker.state), worker.load.in_flight, worker.load.prompt_tokens.value(), worker.load.queued_prompt.value(),
+                   worker.load.generated_tokens.value(), worker.load.kv_tokens().value(), worker.foreign_requests,
+                   worker.foreign_tokens.value(), worker.spec.max_in_flight, worker.kv_capacity.value(), worker.rate);
+    if (worker.reported) {
+      fmt::format_to(std::back_inserter(out), "\"signal_age_ms\":{}", worker.signal_age / std::chrono::milliseconds(1));
+    } else {
+      out += "\"signal_age_ms\":null";
+    }
+    fmt::format_to(std::back_inserter(out), ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
+                   breaker.open, breaker.trial, breaker.faults, breaker.ejections, quoted(facts != nullptr ? facts->last_error : ""));
+  }
+  return out + "]";
+}
+
+std::string Admin::show_pool() const {
+  const auto pool = dispatcher_.pool();
+  return fmt::format("{{\"waiting\":{},\"bytes\":{},\"oldest_ms\":{},\"drain_per_s\":{:.2f}}}", pool.waiting, pool.bytes.value(),
+                     pool.oldest / std::chrono::milliseconds(1), pool.drain_per_s);
+}
+
+Admin::Answer Admin::add_worker(const std::string& body) {
+  constexpr std::array<std::string_view, 7> keys = {"url", "name", "models", "engine", "max_in_flight", "api_key_file", "api_key_env"};
+  auto object = read_object(body, keys);
+  if (!object) return {400, error_text(object.error().message)};
+  config::WorkerSetting setting;
+  for (const auto& [key, into] : {std::pair<std::string_view, std::string*>{"url", &setting.url}, {"name", &setting.name},
+                                  {"engine", &setting.engine}, {"api_key_file", &setting.api_key_file}, {"api_key_env", &setting.api_key_env}}) {
+    auto text = text_of(*object, key);
+    if (!text) return {400, error_text(text.error().message)};
+    if (!text->empty()) *into = *text;
+  }
+  if (setting.url.empty()) return {400, error_text("\"url\" is missing: http://host[:port]")};
+  if (setting.engine != "auto" && !engines::kind_named(setting.engine)) {
+    return {400, error_text(fmt::format("\"engine\": \"{}\" is not known", setting.engine))};
+  }
+  if (const auto* models = object->if_contains("models")) {
+    if (!models->is_array()) return {400, error_text("\"models\" must be a list of strings")};
+    for (const auto& model : models->get_array()) {
+      if (!model.is_string()) return {400, error_text("\"models\" must be a list of strings")};
+      setting.models.emplace_back(model.get_string());
+    }
+  }
+  auto limit = limit_of(*object);
+  if (!limit) return {400, error_text(limit.error().message)};
+  setting.max_in_flight = *limit;
+  const auto added = control_.add(setting);
+  if (!added) return {added.error().message.starts_with("there is a worker") ? 409 : 400, error_text(added.error().message)};
+  return {201, fmt::format("{{\"name\":{}}}", quoted(dispatcher_.workers().at(added->value).spec.name))};
+}
+
+Admin::Answer Admin::change_worker(std::string_view name, const std::string& body) {
+  constexpr std::array<std::string_view, 2> keys = {"max_in_flight", "state"};
+  auto object = read_object(body, keys);
+  if (!object) return {400, error_text(object.error().message)};
+  auto limit = limit_of(*object);
+  if (!limit) return {400, error_text(limit.error().message)};
+  auto state = text_of(*object, "state");
+  if (!state) return {400, error_text(state.error().message)};
+  if (!state->empty() && *state != "active" && *state != "draining") return {400, error_text("\"state\" must be \"active\" or \"draining\"")};
+  if (*limit == 0 && state->empty()) return {400, error_text("nothing to change: give \"max_in_flight\" or \"state\"")};
+  bool found = true;
+  if (*limit > 0) found = control_.set_max_in_flight(name, *limit);
+  if (*state == "active") found = control_.activate(name);
+  if (*state == "draining") found = control_.drain(name);
+  return found ? Answer{200, "{\"changed\":true}"} : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
+}
+
+Admin::Answer Admin::answer(const http::ServerRequest& request) {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  std::string_view path = request.path;
+  if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  if (path == "/workers" && reads) return {200, list_workers()};
+  if (path == "/workers" && request.method == "POST") return add_worker(request.body);
+  if (path == "/pool" && reads) return {200, show_pool()};
+  if (path == "/metrics" && reads) return {200, metrics_(), "text/plain; version=0.0.4; charset=utf-8"};
+  if (path == "/health" && reads) return {200, "{\"status\":\"ok\"}"};
+  constexpr std::string_view workers = "/workers/";
+  if (path.starts_with(workers)) {
+    path.remove_prefix(workers.size());
+    const bool drain = path.ends_with("/drain");
+    if (drain) path.remove_suffix(6);
+    const std::string name = decode_percent(path);
+    const auto done = [&](bool found) {
+      return found ? Answer{200, "{\"changed\":true}"} : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
+    };
+    if (drain && request.method == "POST") return done(control_.drain(name));
+    if (!drain && request.method == "DELETE") return done(control_.remove(name));
+    if (!drain && request.method == "PATCH") return change_worker(name, request.body);
+    return {405, error_text("a worker takes PATCH, DELETE, and POST .../drain")};
+  }
+  return {404, error_text("here are /workers, /workers/{name}, /workers/{name}/drain, /pool, /metrics, /health")};
+}
+
+http::Task<void> Admin::handle(http::Fiber&, const http::ServerRequest& request, http::Responder& responder) {
+  const Answer whole = answer(request);
+  (void)co_await responder.send(whole.status, whole.type, whole.body);
+}
+
+}  // namespace evenkeel::gateway

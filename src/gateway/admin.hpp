@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "gateway/fleet_control.hpp"
+#include "http/server.hpp"
+
+namespace evenkeel::gateway {
+
+/// The operator's API: workers, the waiting pool, metrics. Runs on the control loop.
+class Admin {
+ public:
+  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers, std::function<std::string()> metrics)
+      : control_(control), dispatcher_(dispatcher), breakers_(breakers), metrics_(std::move(metrics)) {}
+
+  http::Task<void> handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);
+
+ private:
+  struct Answer {
+    int status = 200;
+    std::string body;
+    std::string_view type = "application/json";
+  };
+  [[nodiscard]] Answer answer(const http::ServerRequest& request);
+  [[nodiscard]] std::string list_workers() const;
+  [[nodiscard]] std::string show_pool() const;
+  [[nodiscard]] Answer add_worker(const std::string& body);
+  [[nodiscard]] Answer change_worker(std::string_view name, const std::string& body);
+
+  FleetControl& control_;
+  dispatch::Dispatcher& dispatcher_;
+  Breakers& breakers_;
+  std::function<std::string()> metrics_;
+};
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/books.hpp"
+#include "gateway/answer_scan.hpp"
+#include "gateway/client_side.hpp"
+#include "gateway/heads.hpp"
+#include "gateway/request.hpp"
+#include "gateway/shard.hpp"
+#include "http/message.hpp"
+#include "http/sse.hpp"
+
+namespace evenkeel::gateway {
+
+/// How one attempt at one worker ended.
+struct AttemptResult {
+  fleet::Outcome outcome = fleet::Outcome::transport_fault;
+  int status = 0;                ///< the engine's, or what it comes to; 0 = it never answered
+  std::string_view fault;        ///< a literal, for the log
+  bool timed_out = false;
+  bool answered = false;         ///< bytes of this attempt have reached the client; nothing may follow but its end
+  bool whole = false;            ///< answered, and the answer is whole: the client's connection is fit for the next
+  bool reused_gave_nothing = false;  ///< a kept connection died before its first byte: the request is not to blame
+  bool body_gone = false;        ///< streamed body bytes have gone up: it cannot be sent again
+  std::string held_head;         ///< an engine's error answer, complete and not yet sent: head
+  std::string held_body;         ///< and body, framed
+};
+
+/// One attempt: connects or reuses, sends the request, relays the answer as it comes, feeds the lease. The bytes of
+/// bodies pass untouched; streams are only looked at. Nothing here waits but run(), on one fiber, so that the client's
+/// going, the engine's dying and every deadline are seen in whatever state it is in.
+class Attempt {
+ public:
+  Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease, bool fresh_connection);
+
+  http::Task<AttemptResult> run();
+
+ private:
+  enum class Stage : std::uint8_t { connecting, sending, awaiting, relaying, done };
+  enum class Mode : std::uint8_t {
+    plain,   ///< bytes pass as they come
+    events,  ///< an event stream whose ends we know
+    held,    ///< an error answer, gathered until it is known whether to send it
+  };
+
+  // attempt.cpp: the upstream side
+  void turn();
+  void open_connection(bool fresh);
+  void send_request();
+  void send_more_body();
+  void read_answer();
+  void take_bytes(std::string_view bytes);
+  void upstream_ended();
+  void check_deadlines();
+  void arm_deadline();
+  void cancel();
+  void fail(fleet::Outcome outcome, std::string_view fault, bool timed_out = false);
+  void end(fleet::Outcome outcome);
+  [[nodiscard]] Time now() const { return shard_.loop.now(); }
+
+  // relay.cpp: the answer
+  void take_head(std::string_view bytes);
+  void take_body(std::string_view bytes);
+  void take_data(std::string_view data);
+  void take_events(std::string_view data);
+  bool take_event(std::string_view event);
+  void first_event_failed(std::string_view event);
+  void body_complete();
+  void commit();
+  void commit_head();
+  void cut_stream(std::string_view message);
+  void flush_out();
+  void note_first_byte();
+  void settle_usage(const std::optional<Usage>& usage);
+  void remember_response_id(std::string_view bytes);
+  void heartbeat();
+
+  Shard& shard_;
+  ClientSide& client_;
+  Request& request_;
+  const Upstream& upstream_;
+  fleet::Lease& lease_;
+  http::Fiber& fiber_;
+
+  // Upstream.
+  http::Stream stream_;
+  http::MessageParser parser_{http::MessageParser::Direction::response};
+  Stage stage_ = Stage::connecting;
+  bool reused_ = false;
+  Outbox up_{stream_};
+  Time stage_deadline_ = Time::max();
+  bool any_byte_ = false;
+
+  // The answer.
+  Mode mode_ = Mode::plain;
+  std::string head_bytes_;     ///< of a head that came in pieces
+  std::string answer_head_;    ///< as the client gets it, until committed
+  bool committed_ = false;
+  AnswerStyle style_;
+  std::uint64_t left_ = 0;     ///< of a body of known length
+  bool body_done_ = false;
+  std::vector<std::string_view> spans_;  ///< of decoded chunks
+  std::vector<std::string_view> out_;    ///< payload to go out at the end of this read
+  http::EventBoundaries boundaries_;
+  StreamScan scan_;
+  std::string early_;          ///< comments that came before the first event
+  std::string event_tail_;     ///< an event not yet whole
+  std::string joined_;         ///< the event that was completed by this read
+  bool tail_passed_ = false;   ///< the open event is too long to hold: its bytes pass as they come
+  std::string body_tail_;      ///< the end of a plain answer, where usage stands
+  std::string held_;
+  Time next_heartbeat_ = Time::max();
+  AttemptResult result_;
+};
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace evenkeel::gateway {
+
+/// Follows a JSON request body as it arrives, piece by piece, and learns what routing needs from its top level.
+/// It looks only: the bytes stay the client's, but for top-level members that must not reach an engine, which it
+/// reports as ranges to blank. Structure is checked as far as that needs (one object, strings closed, brackets
+/// paired, keys and commas in their places at the top); the engine checks the rest. When a key is given twice the
+/// last counts, as in the engines, and escapes in keys are decoded, so that "mod\u0065l" is the model too.
+/// State is bounded: no value but the model's and the session's (256 bytes each) is kept. Nested values cost a
+/// memchr a string, nothing more.
+class BodySkim {
+ public:
+  /// A half-open range of absolute offsets in the body.
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+
+  struct Facts {
+    std::string model;               ///< decoded
+    bool has_model = false;          ///< a string, not null
+    Range model_value;               ///< the value with its quotes
+    bool model_wrong_type = false;   ///< neither string nor null
+    bool stream = false;
+    std::int64_t priority = 0;
+    std::int64_t sequences = 1;      ///< n
+    std::uint64_t list_prompts = 1;  ///< prompts in a list of strings or of lists
+    std::string session;             ///< session_id, else user; decoded, cut at 256 bytes
+    std::uint64_t text_bytes = 0;    ///< of prompt, messages, input: JSON bytes less media
+    std::uint64_t prompt_ids = 0;    ///< in a prompt given as one list of token ids
+    std::uint64_t media_parts = 0;   ///< data: and media URLs in messages or input
+  };
+
+  /// `strip`: also report transfer and rank members as blanks.
+  explicit BodySkim(bool strip) : strip_(strip) {}
+
+  /// Takes the next piece. False once the body cannot be a JSON object; complaint() says why.
+  bool feed(std::string_view piece);
+  /// After the last piece: whether it was one whole object.
+  bool finish();
+
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+
+  /// Members to blank, in order, so far; each covers its key, value and one comma. The last may be open-ended
+  /// while its value passes.
+  [[nodiscard]] const std::vector<Range>& blanks() const { return blanks_; }
+  /// All bytes before this offset are final: no later blank begins before it. Bytes behind it must be held back.
+  [[nodiscard]] std::uint64_t settled() const;
+
+ private:
+  enum class State : std::uint8_t {
+    before,       ///< the opening brace
+    key_or_end,   ///< just behind the brace
+    key,          ///< behind a comma
+    in_key,
+    colon,
+    value,        ///< its first byte
+    in_string,    ///< a top-level string value
+    in_scalar,    ///< number or literal at the top
+    nested,       ///< inside an object or list value
+    nested_string,
+    comma_or_end,
+    after,        ///< the closing brace
+    failed,
+  };
+
+  bool fail(std::string_view why);
+  std::size_t step(std::string_view piece, std::size_t at);
+  void name_member();
+  void begin_value(char first);
+  void end_value(std::uint64_t end);
+  void end_scalar();
+  std::size_t skip_string(std::string_view piece, std::size_t at, std::string* keep, bool* closed);
+  std::size_t skip_nested(std::string_view piece, std::size_t at);
+  void see_nested_string_start(std::string_view piece, std::size_t at);
+
+  enum class Member : std::uint8_t { other, model, stream, priority, sequences, session, user, text, forbidden };
+
+  bool strip_;
+  State state_ = State::before;
+  Member member_ = Member::other;
+  bool escaped_ = false;
+  bool session_seen_ = false;
+  bool media_string_ = false;
+  bool first_value_in_list_ = false;
+  bool ids_only_ = false;
+  std::string closers_;              ///< the closing brackets owed, innermost last
+  std::uint64_t offset_ = 0;         ///< of the piece being fed
+  std::uint64_t member_begin_ = 0;   ///< of the key's quote
+  std::uint64_t comma_ = 0;          ///< of the comma before this member, if has_comma_
+  bool has_comma_ = false;
+  bool eat_comma_ = false;           ///< the blanked member was first: the next comma goes too
+  std::uint64_t value_begin_ = 0;
+  std::uint64_t media_begin_ = 0;
+  std::uint64_t media_bytes_ = 0;
+  std::string text_;                 ///< raw bytes of the key or short value being read
+  std::string key_;
+  Facts facts_;
+  std::vector<Range> blanks_;
+  std::string complaint_;
+};
+
+/// Overwrites the parts of `bytes` (which begin at absolute `offset`) that lie in `blanks` with spaces.
+void blank_out(std::string& bytes, std::uint64_t offset, const std::vector<BodySkim::Range>& blanks);
+
+/// Decodes JSON string escapes. What is no valid escape stays as it is.
+[[nodiscard]] std::string decode_json_string(std::string_view raw);
+
+}  // namespace evenkeel::gateway

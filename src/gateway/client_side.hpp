@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "gateway/body_stream.hpp"
+#include "gateway/outbox.hpp"
+#include "gateway/request.hpp"
+#include "http/stream.hpp"
+
+namespace evenkeel::gateway {
+
+/// The client's end of one connection: its stream, what was read of it and not used, what could not be written yet.
+struct ClientSide {
+  ClientSide(http::Fiber& on, http::Stream accepted, const http::Address& from, bool fin_is_gone)
+      : fiber(on), stream(std::move(accepted)), peer(from), fin_cancels(fin_is_gone), outbox(stream) {
+    stream.bind(&fiber);
+  }
+
+  http::Fiber& fiber;
+  http::Stream stream;
+  http::Address peer;
+  bool fin_cancels;
+  Outbox outbox;
+  std::string in;                ///< bytes read: the request at hand, then whatever follows it
+  BodyStream* body = nullptr;    ///< of a body that is being streamed up and is not at its end
+  bool keep_alive = true;        ///< the connection goes on after this answer
+
+  /// The client will not read the rest of an answer.
+  [[nodiscard]] bool gone() const { return stream.broken() || (fin_cancels && stream.peer_closed()) || !stream.is_open(); }
+};
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,296 @@
+#include "gateway/exchange.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "gateway/breakers.hpp"
+#include "gateway/error_body.hpp"
+#include "http/server.hpp"
+
+namespace evenkeel::gateway {
+
+using fleet::Outcome;
+
+namespace {
+
+/// Carries the dispatcher's verdict from whichever thread made it to the shard that waits. If the request is gone by
+/// then, the lease in it ends as cancelled.
+class PostedVerdict final : public dispatch::Waiter, public std::enable_shared_from_this<PostedVerdict> {
+ public:
+  explicit PostedVerdict(http::Fiber& fiber) : loop_(fiber.loop()), fiber_(&fiber) {}
+
+  void granted(dispatch::Granted granted) override {
+    auto kept = std::make_shared<dispatch::Granted>(std::move(granted));
+    loop_.post([self = shared_from_this(), kept] {
+      if (self->fiber_ == nullptr) return;
+      self->lease.emplace(std::move(*kept));
+      self->fiber_->wake();
+    });
+  }
+  void refused(dispatch::Refused refused) override {
+    loop_.post([self = shared_from_this(), refused] {
+      if (self->fiber_ == nullptr) return;
+      self->refusal = refused;
+      self->fiber_->wake();
+    });
+  }
+  /// The request waits no more; loop thread only.
+  void leave() { fiber_ = nullptr; }
+
+  std::optional<dispatch::Granted> lease;
+  std::optional<dispatch::Refused> refusal;
+
+ private:
+  http::EventLoop& loop_;
+  http::Fiber* fiber_;
+};
+
+std::string retry_fields(Duration after) {
+  const auto millis = std::max<std::int64_t>(1, after / std::chrono::milliseconds(1));
+  return fmt::format("Retry-After: {}\r\nretry-after-ms: {}\r\n", std::clamp<std::int64_t>((millis + 999) / 1000, 1, 59), millis);
+}
+
+std::string_view words(fleet::Refusal refusal) {
+  switch (refusal) {
+    case fleet::Refusal::pool_full: return "Too many requests are waiting for this model.";
+    case fleet::Refusal::pool_bytes: return "The requests that are waiting hold as many bytes as they may.";
+    case fleet::Refusal::wait_too_long: return "At the present rate this request would wait longer than it may.";
+    case fleet::Refusal::deadline: return "No worker had room for this request before its deadline.";
+    case fleet::Refusal::no_worker: return "No worker of this model can be reached at the moment.";
+    case fleet::Refusal::all_tried: return "Every worker of this model has failed this request.";
+    case fleet::Refusal::shutting_down: return "The router is shutting down.";
+  }
+  return "";
+}
+
+}  // namespace
+
+void answer_json(Shard& shard, ClientSide& client, Request& request, int status, std::string_view body,
+                 std::string_view extra_fields) {
+  answer_whole(shard, client, request, status, "application/json", body, extra_fields);
+}
+
+void answer_whole(Shard& shard, ClientSide& client, Request& request, int status, std::string_view content_type,
+                  std::string_view body, std::string_view extra_fields) {
+  std::string head = fmt::format("HTTP/1.{} {} {}\r\n", request.http10 ? 0 : 1, status, http::reason_phrase(status));
+  if (status != 204) fmt::format_to(std::back_inserter(head), "Content-Type: {}\r\n", content_type);
+  append_own_fields(head, request, shard.shared.settings);
+  head += extra_fields;
+  if (status != 204) fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", body.size());
+  if (!client.keep_alive) head += "Connection: close\r\n";
+  if (client.keep_alive && request.http10) head += "Connection: keep-alive\r\n";
+  head += "\r\n";
+  request.status = status;
+  if (!request.head_only) request.bytes_out += body.size();
+  const std::string_view parts[] = {head, request.head_only ? std::string_view() : body};
+  (void)client.outbox.put(parts);
+}
+
+void answer_error(Shard& shard, ClientSide& client, Request& request, const ApiError& error, std::string_view extra_fields) {
+  answer_json(shard, client, request, error.status, error_body(request.endpoint.dialect, error), extra_fields);
+}
+
+http::Task<std::optional<dispatch::Granted>> Exchange::get_lease() {
+  std::shared_ptr<PostedVerdict> verdict;
+  dispatch::Decision decision = shard_.shared.dispatcher.submit(submission_, [&] {
+    verdict = std::make_shared<PostedVerdict>(client_.fiber);
+    return verdict;
+  });
+  if (auto* granted = std::get_if<dispatch::Granted>(&decision)) co_return std::move(*granted);
+  if (auto* refused = std::get_if<dispatch::Refused>(&decision)) {
+    refused_ = *refused;
+    co_return std::nullopt;
+  }
+  const RequestId id = std::get<dispatch::Queued>(decision).id;
+  const Time begun = shard_.loop.now();
+  while (!verdict->lease && !verdict->refusal) {
+    if (client_.gone()) {
+      verdict->leave();
+      (void)shard_.shared.dispatcher.cancel(id);
+      request_.queued += shard_.loop.now() - begun;
+      co_return std::nullopt;
+    }
+    co_await client_.fiber.wait();
+  }
+  verdict->leave();
+  request_.queued += shard_.loop.now() - begun;
+  refused_ = verdict->refusal;
+  co_return std::move(verdict->lease);
+}
+
+http::Task<void> Exchange::run() {
+  submission_.model = request_.model;
+  submission_.prompt_tokens = request_.prompt_estimate;
+  submission_.bytes = Bytes(static_cast<std::int64_t>(request_.body.size()));
+  submission_.priority = request_.facts.priority;
+  submission_.client = request_.client;
+  submission_.affinity_key = request_.affinity_key;
+  shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
+
+  AttemptResult result;
+  while (true) {
+    submission_.attempt = request_.attempts + 1;
+    auto granted = co_await get_lease();
+    if (!granted) {
+      if (!refused_) {
+        request_.outcome = Outcome::cancelled;
+        request_.fault = "client_gone";
+      } else if (request_.attempts > 0) {
+        answer_failure(result);  // what the last worker said tells more than that there is no other
+      } else {
+        answer_refusal();
+      }
+      co_return;
+    }
+    const auto& upstream = shard_.fleet->upstreams.at(granted->lease.worker().value);
+    if (upstream == nullptr) {  // removed a moment ago
+      submission_.excluded.add(granted->lease.worker());
+      continue;
+    }
+    ++request_.attempts;
+    request_.receipt = granted->receipt;
+    request_.worker = upstream->name;
+    const std::shared_ptr<const Upstream> held = upstream;
+    fleet::Lease lease = std::move(granted->lease);
+    {
+      Attempt attempt(shard_, client_, request_, *held, lease, false);
+      result = co_await attempt.run();
+    }
+    if (result.reused_gave_nothing && !result.body_gone && !client_.gone()) {
+      // The connection died idle; neither worker nor request is to blame. Once more at once, on a new one.
+      shard_.counters.reused_socket_retries.add();
+      shard_.shared.retries.charge(request_.model, shard_.loop.now());
+      Attempt attempt(shard_, client_, request_, *held, lease, true);
+      result = co_await attempt.run();
+    }
+    lease.end(result.outcome);
+    shard_.shared.breakers.answered(held->id, result.outcome);
+    if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
+    submission_.excluded.add(held->id);
+    if (!may_retry(result)) break;
+    shard_.counters.retries.add();
+    co_await back_off();
+    if (client_.gone()) {
+      result.outcome = Outcome::cancelled;
+      result.fault = "client_gone";
+      break;
+    }
+  }
+  book(result);
+}
+
+http::Task<void> Exchange::run_at(const Upstream& upstream) {
+  // Counted like any other, though nobody chose: every byte stream that passes is in the books.
+  submission_.model = request_.model;
+  submission_.prompt_tokens = request_.prompt_estimate;
+  fleet::Lease lease = shard_.shared.dispatcher.lease_at(upstream.id, submission_);
+  request_.attempts = 1;
+  request_.worker = upstream.name;
+  request_.receipt.policy = "none";
+  request_.receipt.reason = "owner";
+  request_.receipt.candidates = 1;
+  request_.receipt.signal_age = Duration(-1);
+  AttemptResult result;
+  {
+    Attempt attempt(shard_, client_, request_, upstream, lease, false);
+    result = co_await attempt.run();
+  }
+  if (result.reused_gave_nothing && !result.body_gone && !client_.gone()) {
+    Attempt attempt(shard_, client_, request_, upstream, lease, true);
+    result = co_await attempt.run();
+  }
+  lease.end(result.outcome);
+  shard_.shared.breakers.answered(upstream.id, result.outcome);
+  book(result);
+}
+
+bool Exchange::retryable(const AttemptResult& result) const {
+  if (result.answered || result.body_gone || result.outcome == Outcome::client_fault) return false;
+  if (result.fault == "total_timeout") return false;
+  if (result.outcome == Outcome::transport_fault) return true;
+  return result.status == 502 || result.status == 503 || result.status == 504 || result.status == 429;
+}
+
+bool Exchange::may_retry(const AttemptResult& result) {
+  const auto& settings = shard_.shared.settings.retry;
+  if (!retryable(result) || request_.attempts >= settings.attempts || shard_.shared.draining) return false;
+  if (!shard_.shared.dispatcher.admissible(submission_)) return false;
+  if (shard_.shared.retries.take(request_.model, shard_.loop.now())) return true;
+  shard_.counters.retries_denied.add();
+  return false;
+}
+
+http::Task<void> Exchange::back_off() {
+  const auto& settings = shard_.shared.settings.retry;
+  const double mean = to_seconds(settings.backoff) * std::exp2(request_.attempts - 1);
+  const double pause = shard_.random.unit() * 2 * std::min(mean, to_seconds(settings.backoff_cap));
+  const Time until = shard_.loop.now() + from_seconds(pause);
+  client_.fiber.set_deadline(until);
+  while (shard_.loop.now() < until && !client_.gone()) co_await client_.fiber.wait();
+  client_.fiber.clear_deadline();
+}
+
+void Exchange::book(AttemptResult& result) {
+  request_.outcome = result.outcome;
+  request_.fault = result.fault;
+  if (result.outcome == Outcome::cancelled && !result.answered && result.fault != "shutting_down") return;
+  if (!result.answered) return answer_failure(result);
+  if (!result.whole) client_.keep_alive = false;
+}
+
+void Exchange::answer_failure(AttemptResult& result) {
+  request_.outcome = result.outcome;
+  request_.fault = result.fault;
+  if (client_.body != nullptr) client_.keep_alive = false;  // the rest of its body is still to come
+  if (!result.held_head.empty()) {  // the engine's own answer, as it came
+    request_.status = result.status;
+    request_.bytes_out += result.held_body.size();
+    const std::string_view parts[] = {result.held_head, result.held_body};
+    (void)client_.outbox.put(parts);
+    return;
+  }
+  if (!result.held_body.empty()) {  // an error event that came first: its data are the body
+    answer_json(shard_, client_, request_, result.status, result.held_body);
+    return;
+  }
+  ApiError error;
+  error.code = result.fault;
+  if (result.fault == "shutting_down") {
+    error.status = 503;
+    error.message = words(fleet::Refusal::shutting_down);
+  } else if (result.fault == "body_too_large") {
+    error.status = 413;
+    error.type = "invalid_request_error";
+    error.message = fmt::format("The request body is over the limit of {} bytes.", shard_.shared.settings.limits.body.value());
+  } else if (result.outcome == Outcome::client_fault) {
+    error.status = result.timed_out ? 408 : 400;
+    error.type = "invalid_request_error";
+    error.message = result.timed_out ? "The request body did not arrive in time." : "The request body is malformed.";
+  } else if (result.timed_out) {
+    error.status = 504;
+    error.message = fmt::format("Worker {} did not answer in time.", request_.worker);
+  } else {
+    error.status = 502;
+    error.message = fmt::format("Worker {} failed to answer this request.", request_.worker);
+  }
+  answer_error(shard_, client_, request_, error);
+}
+
+void Exchange::answer_refusal() {
+  const fleet::Refusal why = refused_->why;
+  request_.refusal = why;
+  request_.outcome = fleet::http_status(why) == 429 ? Outcome::back_pressure : Outcome::transport_fault;
+  request_.fault = fleet::to_string(why);
+  shard_.counters.refusals[static_cast<std::size_t>(why)].add();
+  if (client_.body != nullptr) client_.keep_alive = false;
+  ApiError error;
+  error.status = fleet::http_status(why);
+  error.type = error.status == 429 ? "rate_limit_error" : "server_error";
+  error.code = fleet::to_string(why);
+  error.message = words(why);
+  answer_error(shard_, client_, request_, error,
+               fmt::format("{}X-Evenkeel-Refusal: {}\r\n", retry_fields(refused_->retry_after), fleet::to_string(why)));
+}
+
+}  // namespace evenkeel::gateway

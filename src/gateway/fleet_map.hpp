@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/unordered/unordered_flat_map.hpp>
+
+#include "base/ids.hpp"
+#include "config/settings.hpp"
+#include "engines/adapter.hpp"
+#include "http/address.hpp"
+
+namespace evenkeel::gateway {
+
+/// How to reach one worker.
+struct Upstream {
+  WorkerId id;
+  std::string name;
+  http::Address address;
+  std::string authority;      ///< Host header
+  std::string base_path;
+  std::string authorization;  ///< whole field value, or empty
+  const engines::Adapter* adapter = nullptr;
+};
+
+/// A name that clients may use.
+struct ModelName {
+  ModelId id;
+  std::string served;  ///< what the workers call it
+  bool alias = false;
+};
+
+struct StringHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+
+/// What shards know of the fleet: immutable, replaced whole by the control thread.
+struct FleetMap {
+  std::vector<std::shared_ptr<const Upstream>> upstreams;  ///< by WorkerId; null where removed
+  boost::unordered_flat_map<std::string, ModelName, StringHash, std::equal_to<>> names;
+  std::vector<ModelName> served;                           ///< models some worker serves or the operator named
+  std::vector<config::Timeouts> timeouts;                  ///< by ModelId
+  std::vector<std::vector<WorkerId>> workers_of;           ///< by ModelId
+  bool undiscovered = false;                               ///< a worker has not told its models yet
+
+  std::vector<std::int64_t> max_model_len;                 ///< by ModelId; 0 = not told
+
+  [[nodiscard]] const ModelName* find(std::string_view name) const {
+    const auto at = names.find(name);
+    return at == names.end() ? nullptr : &at->second;
+  }
+  /// The only worker there is, or null.
+  [[nodiscard]] const Upstream* only_worker() const {
+    const Upstream* only = nullptr;
+    for (const auto& upstream : upstreams) {
+      if (upstream == nullptr) continue;
+      if (only != nullptr) return nullptr;
+      only = upstream.get();
+    }
+    return only;
+  }
+};
+
+}  // namespace evenkeel::gateway

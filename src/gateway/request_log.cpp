@@ -1,0 +1,75 @@
+#include "gateway/request_log.hpp"
+
+#include <fmt/format.h>
+
+#include "workload/access_log.hpp"
+
+namespace evenkeel::gateway {
+
+namespace {
+workload::TokenSource as_logged(fleet::TokenSource source) {
+  switch (source) {
+    case fleet::TokenSource::usage: return workload::TokenSource::usage;
+    case fleet::TokenSource::token_ids: return workload::TokenSource::token_ids;
+    case fleet::TokenSource::events: return workload::TokenSource::events;
+    case fleet::TokenSource::estimate: return workload::TokenSource::estimate;
+    case fleet::TokenSource::none: return workload::TokenSource::none;
+  }
+  return workload::TokenSource::none;
+}
+}  // namespace
+
+void log_request(Shard& shard, const Request& request) {
+  observe::ShardCounters& counters = shard.counters;
+  const Time now = shard.loop.now();
+  const Duration total = now - request.arrived;
+  counters.outcomes[static_cast<std::size_t>(request.outcome)].add();
+  counters.status_classes[static_cast<std::size_t>(request.status >= 100 && request.status < 600 ? request.status / 100 : 0)].add();
+  counters.total.observe(total);
+  if (request.attempts > 0) {
+    counters.queue.observe(request.queued);
+    if (request.first_byte) counters.first_byte.observe(*request.first_byte - request.arrived);
+    counters.prompt_tokens.add(static_cast<std::uint64_t>(request.prompt_tokens.value()));
+    counters.output_tokens.add(static_cast<std::uint64_t>(request.output_tokens.value()));
+  }
+  if (shard.shared.access_log == nullptr) return;
+
+  const auto unix_now = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  workload::AccessLogRecord record;
+  record.ts = unix_now.count() - total / std::chrono::milliseconds(1);
+  record.id = request.id;
+  record.model = request.model_label;
+  record.worker = request.worker;
+  record.client = request.client_label;
+  record.endpoint = request.endpoint.label;
+  record.stream = request.facts.stream;
+  record.outcome = fleet::to_string(request.outcome);
+  record.status = request.status;
+  record.reason = request.fault;
+  if (request.refusal) record.refusal = fleet::to_string(*request.refusal);
+  record.prompt_tokens = request.prompt_tokens.value();
+  record.prompt_tokens_from = as_logged(request.prompt_from);
+  record.output_tokens = request.output_tokens.value();
+  record.output_tokens_from = as_logged(request.output_from);
+  record.queue_ms = to_millis(request.queued);
+  if (request.first_byte) record.first_byte_ms = to_millis(*request.first_byte - request.arrived);
+  record.total_ms = to_millis(total);
+  record.bytes_in = static_cast<std::int64_t>(request.body_bytes);
+  record.bytes_out = static_cast<std::int64_t>(request.bytes_out);
+  char candidates[16];
+  if (request.attempts > 0) {
+    record.policy = request.receipt.policy;
+    record.route_reason = request.receipt.reason;
+    const auto end = fmt::format_to(candidates, "{}", request.receipt.candidates);
+    record.candidates = std::string_view(candidates, static_cast<std::size_t>(end - candidates));
+    if (request.receipt.signal_age >= Duration(0)) record.signal_age_ms = to_millis(request.receipt.signal_age);
+  }
+  record.waited_ms = to_millis(request.queued);
+  record.attempt = request.attempts;
+  thread_local std::string line;
+  line.clear();
+  workload::append_access_log_line(line, record);
+  shard.shared.access_log->append(line);
+}
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,179 @@
+#include "gateway/router.hpp"
+
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "gateway/admin.hpp"
+#include "gateway/breakers.hpp"
+#include "gateway/fleet_control.hpp"
+#include "gateway/metrics_page.hpp"
+#include "gateway/shard.hpp"
+
+namespace evenkeel::gateway {
+
+namespace {
+
+/// Set by the signal handler, read by the control loop's housekeeping turn (every 20 ms): async-signal-safe.
+std::atomic<int> signalled{0};
+
+void on_signal(int number) { signalled.store(number); }
+
+dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
+  dispatch::DispatcherOptions options;
+  options.pool_requests = static_cast<std::size_t>(settings.pool.requests);
+  options.pool_bytes = settings.pool.bytes;
+  options.pool_timeout = settings.pool.timeout;
+  options.unroutable_wait = settings.pool.unroutable_wait;
+  options.overtake_cap = static_cast<int>(settings.pool.overtake_cap);
+  return options;
+}
+
+std::uint64_t seed_of(const config::ServeSettings& settings) {
+  if (settings.seed != 0) return settings.seed;
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+}  // namespace
+
+/// In the order in which they need each other; destroyed in reverse.
+struct Router::Parts {
+  Parts(const config::ServeSettings& chosen, std::unique_ptr<routing::Policy> policy, std::uint64_t chosen_seed)
+      : settings(chosen),
+        seed(chosen_seed),
+        dispatcher(options_of(settings), std::move(policy), clock, seed),
+        breakers(settings.health, dispatcher, clock),
+        retries(settings.retry.budget),
+        responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
+        shared{settings, dispatcher, breakers, retries, responses} {
+    shared.metrics_page = [this] { return metrics_page(shards, dispatcher, breakers, log.get()); };
+  }
+
+  http::Task<void> housekeep(http::Fiber& fiber);
+
+  const config::ServeSettings settings;
+  std::uint64_t seed;
+  SteadyClock clock;
+  dispatch::Dispatcher dispatcher;
+  Breakers breakers;
+  RetryBudget retries;
+  ResponseOwners responses;
+  std::unique_ptr<observe::LogWriter> log;
+  Shared shared;
+  std::vector<std::unique_ptr<Shard>> shards;
+  http::EventLoop loop;  // control
+  std::unique_ptr<FleetControl> control;
+  std::unique_ptr<Admin> admin;
+  std::unique_ptr<http::Server> admin_server;
+  std::uint16_t port = 0;
+  std::atomic<bool> stop_asked{false};
+  bool clean = true;
+};
+
+Router::Router(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Router::~Router() = default;
+std::uint16_t Router::port() const { return parts_->port; }
+std::uint16_t Router::admin_port() const { return parts_->admin_server->port(); }
+void Router::stop() { parts_->stop_asked.store(true); }
+
+Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settings) {
+  auto policy = routing::make_policy(settings.policy);
+  if (!policy) return tl::unexpected(policy.error());
+  auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed_of(settings));
+  if (settings.access_log != "off") {
+    auto log = observe::LogWriter::open(settings.access_log);
+    if (!log) return tl::unexpected(log.error());
+    parts->log = std::move(*log);
+    parts->shared.access_log = parts->log.get();
+  }
+
+  auto address = http::resolve(settings.host, static_cast<std::uint16_t>(settings.port));
+  if (!address) return tl::unexpected(address.error());
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  const int threads = settings.threads > 0 ? settings.threads : cores;
+  for (int i = 0; i < threads; ++i) {
+    parts->shards.push_back(std::make_unique<Shard>(parts->shared, parts->seed + static_cast<std::uint64_t>(i) + 1));
+    const auto port = parts->shards.back()->listen(*address, threads > 1);
+    if (!port) return tl::unexpected(port.error());
+    parts->port = *port;
+    if (i == 0 && settings.port == 0) {  // the others join the port that the first one got
+      address = http::resolve(settings.host, *port);
+      if (!address) return tl::unexpected(address.error());
+    }
+  }
+
+  Parts* const raw = parts.get();
+  parts->control = std::make_unique<FleetControl>(parts->settings, parts->loop, parts->dispatcher, parts->breakers,
+                                                  [raw](std::shared_ptr<const FleetMap> map) {
+                                                    for (auto& shard : raw->shards) shard->publish(map);
+                                                  });
+  parts->admin = std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->shared.metrics_page);
+  const auto admin_address = http::resolve(settings.admin_host, static_cast<std::uint16_t>(settings.admin_port));
+  if (!admin_address) return tl::unexpected(admin_address.error());
+  http::ServerLimits admin_limits;
+  admin_limits.body = 1U << 20U;
+  admin_limits.connections = 1024;
+  auto admin_server = http::Server::open(
+      parts->loop, *admin_address,
+      [raw](http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder) {
+        return raw->admin->handle(fiber, request, responder);
+      },
+      admin_limits);
+  if (!admin_server) return tl::unexpected(admin_server.error());
+  parts->admin_server = std::move(*admin_server);
+
+  for (const auto& worker : settings.workers) {
+    const auto added = parts->control->add(worker);
+    if (!added) return tl::unexpected(added.error());
+  }
+  return std::unique_ptr<Router>(new Router(std::move(parts)));
+}
+
+http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
+  constexpr Duration beat = std::chrono::milliseconds(20);
+  while (!stop_asked.load() && signalled.load() == 0) {
+    co_await fiber.sleep_until(fiber.loop().now() + beat);
+    dispatcher.tick();
+    breakers.tick();
+  }
+  spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(), to_seconds(settings.drain_timeout));
+  shared.draining.store(true);
+  for (auto& shard : shards) shard->drain();
+  const Time deadline = fiber.loop().now() + settings.drain_timeout;
+  while (shared.requests.load() > 0 && fiber.loop().now() < deadline && signalled.load() < 1000) {
+    co_await fiber.sleep_until(fiber.loop().now() + beat);
+    dispatcher.tick();
+  }
+  dispatcher.close();  // what still waits is told so
+  const Time last = fiber.loop().now() + std::chrono::milliseconds(500);
+  if (shared.requests.load() > 0) {
+    clean = false;
+    spdlog::warn("{} requests were cut off at the deadline", shared.requests.load());
+    for (auto& shard : shards) shard->cut_off();
+    while (shared.requests.load() > 0 && fiber.loop().now() < last) co_await fiber.sleep_until(fiber.loop().now() + beat);
+  }
+  for (auto& shard : shards) shard->stop();
+  control->stop();
+  fiber.loop().stop();
+}
+
+bool Router::run() {
+  signalled.store(0);
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGINT, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  for (auto& shard : parts_->shards) shard->start();
+  parts_->loop.spawn([](http::Fiber& fiber, Parts* parts) { return parts->housekeep(fiber); }, parts_.get());
+  parts_->loop.run();
+  for (auto& shard : parts_->shards) shard->join();
+  return parts_->clean && parts_->dispatcher.sound();
+}
+
+}  // namespace evenkeel::gateway

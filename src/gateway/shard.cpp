@@ -1,0 +1,79 @@
+#include "gateway/shard.hpp"
+
+#include "gateway/connection.hpp"
+
+namespace evenkeel::gateway {
+
+Result<std::uint16_t> Shard::listen(const http::Address& at, bool share_port) {
+  auto opened = http::Listener::open(
+      loop, at, [this](http::Stream stream, const http::Address& peer) { accept(std::move(stream), peer); },
+      {.share_port = share_port});
+  if (!opened) return tl::unexpected(opened.error());
+  listener_ = std::move(*opened);
+  return listener_->port();
+}
+
+void Shard::start() {
+  thread_ = std::thread([this] { loop.run(); });
+}
+
+void Shard::accept(http::Stream stream, const http::Address& peer) {
+  if (shared.connections.load(std::memory_order_relaxed) >= shared.settings.limits.connections) return;  // closes it
+  loop.spawn(serve_connection, std::ref(*this), std::move(stream), peer);
+}
+
+void Shard::publish(std::shared_ptr<const FleetMap> map) {
+  loop.post([this, map = std::move(map)] {
+    for (const auto& upstream : map->upstreams) {
+      if (upstream != nullptr) continue;
+      // A removed worker's idle connections are of no use.
+      const auto id = static_cast<std::size_t>(&upstream - map->upstreams.data());
+      if (id < pools_.size() && pools_[id] != nullptr) pools_[id]->clear();
+    }
+    fleet = map;
+  });
+}
+
+void Shard::drain() {
+  loop.post([this] {
+    draining = true;
+    if (listener_ != nullptr) listener_->close();
+    loop.wake_all();  // idle connections close, busy ones see it when they are done
+  });
+}
+
+void Shard::cut_off() {
+  loop.post([this] {
+    cutting = true;
+    loop.wake_all();
+  });
+}
+
+void Shard::stop() { loop.stop(); }
+
+void Shard::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+http::ConnectionPool& Shard::pool(const Upstream& upstream) {
+  const std::size_t at = upstream.id.value;
+  if (pools_.size() <= at) pools_.resize(at + 1);
+  if (pools_[at] == nullptr) {
+    http::ConnectionPool::Limits limits;
+    limits.idle = upstream.adapter->idle_keep_alive();
+    pools_[at] = std::make_unique<http::ConnectionPool>(limits);
+  }
+  return *pools_[at];
+}
+
+double& Shard::tokens_per_event(WorkerId worker) {
+  if (tokens_per_event_.size() <= worker.value) tokens_per_event_.resize(worker.value + 1, 1.0);
+  return tokens_per_event_[worker.value];
+}
+
+double& Shard::tokens_per_byte(ModelId model) {
+  if (tokens_per_byte_.size() <= model.value) tokens_per_byte_.resize(model.value + 1, 0.25);
+  return tokens_per_byte_[model.value];
+}
+
+}  // namespace evenkeel::gateway

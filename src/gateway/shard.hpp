@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/random.hpp"
+#include "config/settings.hpp"
+#include "dispatch/dispatcher.hpp"
+#include "gateway/fleet_map.hpp"
+#include "gateway/response_owners.hpp"
+#include "gateway/retry_budget.hpp"
+#include "http/connection_pool.hpp"
+#include "http/listener.hpp"
+#include "http/loop.hpp"
+#include "observe/counters.hpp"
+#include "observe/log_writer.hpp"
+
+namespace evenkeel::gateway {
+
+class Breakers;
+
+/// What all shards share. Each part is thread-safe by itself.
+struct Shared {
+  const config::ServeSettings& settings;
+  dispatch::Dispatcher& dispatcher;
+  Breakers& breakers;
+  RetryBudget& retries;
+  ResponseOwners& responses;
+  observe::LogWriter* access_log = nullptr;  ///< null = off
+  std::function<std::string()> metrics_page;  ///< whole text; thread-safe
+  std::atomic<std::int64_t> connections{0};
+  std::atomic<std::int64_t> requests{0};     ///< begun and not ended, on all shards
+  std::atomic<bool> draining{false};
+};
+
+/// One relay thread: its loop, its listener, its upstream connections, its counters. A connection lives and dies
+/// on the shard that accepted it. Everything here but the counters is for that thread.
+class Shard {
+ public:
+  Shard(Shared& with_all, std::uint64_t seed) : shared(with_all), random(seed), fleet(std::make_shared<FleetMap>()) {}
+
+  /// Before start(): binds. Port 0 takes a free one.
+  [[nodiscard]] Result<std::uint16_t> listen(const http::Address& at, bool share_port);
+  void start();
+  /// Thread-safe: replaces what the shard knows of the fleet.
+  void publish(std::shared_ptr<const FleetMap> map);
+  /// Thread-safe: no new connections; idle ones are closed.
+  void drain();
+  /// Thread-safe: requests still open end now, each with an explicit error.
+  void cut_off();
+  /// Thread-safe: ends the loop and with it every connection.
+  void stop();
+  void join();
+
+  [[nodiscard]] http::ConnectionPool& pool(const Upstream& upstream);
+  /// Learned per worker: tokens in one content event. 1 until usage tells.
+  [[nodiscard]] double& tokens_per_event(WorkerId worker);
+  /// Learned per model: tokens in one byte of prompt JSON.
+  [[nodiscard]] double& tokens_per_byte(ModelId model);
+
+  Shared& shared;
+  http::EventLoop loop;
+  Random random;
+  std::shared_ptr<const FleetMap> fleet;
+  observe::ShardCounters counters;
+  std::string head_scratch;  ///< for building one head
+  bool draining = false;
+  bool cutting = false;
+
+ private:
+  void accept(http::Stream stream, const http::Address& peer);
+
+  std::unique_ptr<http::Listener> listener_;
+  std::vector<std::unique_ptr<http::ConnectionPool>> pools_;  // by WorkerId
+  std::vector<double> tokens_per_event_;
+  std::vector<double> tokens_per_byte_;
+  std::thread thread_;
+};
+
+}  // namespace evenkeel::gateway
