@@ -10,7 +10,7 @@
 namespace evenkeel::engines {
 
 /// The outcome class of a whole answer by its status and, where engines say different things with one status, by
-/// its words (at most the first 4 KiB of `body_or_prefix` are looked at, only for statuses from 424 up).
+/// its words (at most the first 4 KiB of `body_or_prefix` are looked at, only for statuses from 500 up).
 ///   below 400             completed
 ///   408, 429              back_pressure
 ///   424 of TGI            worker_fault (generation failed); other 4xx client_fault
