@@ -17,8 +17,9 @@ class Sizes:
     rate_per_s: int = 5000
     rate_seconds: float = 2.0
     streams: int = 1000
-    stream_interval_us: int = 12_500  # 80,000 events/s over 1,000 streams
+    stream_interval_us: int = 25_000  # 40 tokens/s a stream, 40,000 events/s in all
     stream_seconds: float = 2.0
+    look_every_us: int = 500  # the load's pace; see bench_load
     upload_bytes: int = 16 << 20
     upload_requests: int = 24
     upload_connections: int = 4
@@ -80,7 +81,7 @@ def streams(lab, port, sizes, pids=()):
     # Enough events for warm-up, window and a margin for the slowest start; each stream runs to its [DONE].
     seconds = sizes.stream_seconds + sizes.warmup_seconds + 1.0
     meter = CpuMeter(pids)
-    report = run_load(lab, port, ["streams", "--in-step", "--streams", sizes.streams, "--interval-us",
+    report = run_load(lab, port, ["streams", "--in-step", "--look-every-us", sizes.look_every_us, "--streams", sizes.streams, "--interval-us",
                                   sizes.stream_interval_us,
                                   "--events", int(seconds * 1e6 / sizes.stream_interval_us), "--warmup-seconds",
                                   sizes.warmup_seconds, "--seconds", sizes.stream_seconds], meter)

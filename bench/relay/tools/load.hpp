@@ -70,8 +70,12 @@ struct StreamPlan {
   std::uint64_t events = 0;       // per stream
   std::uint64_t interval_us = 0;  // between events of a stream
   bool in_step = false;           // events come on the steps of an engine, not each stream by itself
-  std::uint64_t warmup_ns = 0;    // counted from the moment all streams flow
-  std::uint64_t length_ns = 0;    // 0: no window, the report counts the whole run
+  // > 0: sleep this long between two looks at the sockets. Load and upstream share a core; a proxy that
+  // passes each event on at once would else wake the load between any two sends of an engine, and the
+  // switching set the pace.
+  std::uint64_t look_every_us = 0;
+  std::uint64_t warmup_ns = 0;  // counted from the moment all streams flow
+  std::uint64_t length_ns = 0;  // 0: no window, the report counts the whole run
 };
 
 // Concurrent streams. Prints the report as one JSON line: streams, events, seconds, and delay_p50_us and

@@ -56,6 +56,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 10'000'000));
   stream->add_option("--interval-us", streams.interval_us, "between events of a stream; 0 = flat out")
       ->check(CLI::Range(0, 60'000'000));
+  stream
+      ->add_option("--look-every-us", streams.look_every_us,
+                   "sleep between looks at the sockets; 0 = wake at once")
+      ->check(CLI::Range(0, 100'000));
   stream->add_flag("--in-step", streams.in_step, "all streams of an engine send together, as in a batch");
   try {
     app.parse(argc, argv);

@@ -73,8 +73,20 @@ class StreamRun {
     const std::uint64_t now = now_ns();
     if (now > start_ns_ + bounds_.limit_ns) fail("the streams did not end in time");
     if (windowed()) window_.look(now);
-    const std::uint64_t wait_ns = flowing_ < streams_.size() ? 100'000 : look_every_ns;
-    for (const epoll_event& event : poller_.wait(wait_ns)) receive(*static_cast<Stream*>(event.data.ptr));
+    if (plan_.look_every_us == 0) {
+      look(flowing_ < streams_.size() ? 100'000 : look_every_ns);
+      return;
+    }
+    sleep_ns(plan_.look_every_us * 1000);
+    while (look(0) == Poller::batch) {
+    }
+  }
+
+  // Receives from what is ready; returns how many were.
+  std::size_t look(std::uint64_t wait_ns) {
+    const auto ready = poller_.wait(wait_ns);
+    for (const epoll_event& event : ready) receive(*static_cast<Stream*>(event.data.ptr));
+    return ready.size();
   }
 
   void receive(Stream& stream) {

@@ -45,6 +45,12 @@ std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(ts.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(ts.tv_nsec);
 }
 
+void sleep_ns(std::uint64_t nanoseconds) {
+  const timespec ts{.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000u),
+                    .tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000u)};
+  nanosleep(&ts, nullptr);
+}
+
 Fd::~Fd() {
   if (fd_ >= 0) close(fd_);
 }
@@ -133,7 +139,7 @@ std::span<const epoll_event> Poller::wait(std::uint64_t timeout_ns) {
   timespec timeout{};
   timeout.tv_sec = static_cast<time_t>(timeout_ns / 1'000'000'000u);
   timeout.tv_nsec = static_cast<long>(timeout_ns % 1'000'000'000u);
-  const int ready = epoll_pwait2(fd_.get(), events_, 256, &timeout, nullptr);
+  const int ready = epoll_pwait2(fd_.get(), events_, static_cast<int>(batch), &timeout, nullptr);
   if (ready < 0 && errno != EINTR) fail(std::string("epoll_pwait2: ") + std::strerror(errno));
   return {events_, static_cast<std::size_t>(ready < 0 ? 0 : ready)};
 }

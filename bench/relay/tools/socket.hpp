@@ -18,6 +18,8 @@ namespace relay_bench {
 // CLOCK_MONOTONIC in nanoseconds: comparable between processes of one host.
 std::uint64_t now_ns();
 
+void sleep_ns(std::uint64_t nanoseconds);
+
 // Owns a file descriptor.
 class Fd {
  public:
@@ -56,15 +58,17 @@ Io receive_some(const Fd& fd, std::span<char> buffer, std::size_t& received);
 // Level-triggered epoll with nanosecond timeouts. The owner is what wait() hands back with an event.
 class Poller {
  public:
+  static constexpr std::size_t batch = 256;
+
   Poller();
   void add(const Fd& fd, std::uint32_t events, void* owner);
   void change(const Fd& fd, std::uint32_t events, void* owner);
-  // Ready events, at most 256 of them. timeout_ns 0 polls.
+  // Ready events, at most `batch` of them. timeout_ns 0 polls.
   std::span<const epoll_event> wait(std::uint64_t timeout_ns);
 
  private:
   Fd fd_;
-  epoll_event events_[256];
+  epoll_event events_[batch];
 };
 
 }  // namespace relay_bench
