@@ -85,8 +85,8 @@ class Tools(unittest.TestCase):
         cls.upstream.stdout.close()
 
     def load(self, port, *arguments):
-        done = subprocess.run([os.path.join(TOOLS, "bench_load"), "--port", str(port), "--limit-seconds", "20", *arguments],
-                              capture_output=True, text=True, timeout=60, check=False)
+        command = [os.path.join(TOOLS, "bench_load"), "--port", str(port), "--limit-seconds", "20", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         return done.returncode, done.stderr, done.stdout.splitlines()[-1:]
 
     def through(self, change, *arguments):
@@ -118,7 +118,8 @@ class Tools(unittest.TestCase):
         self.assertEqual((code, message, json.loads(report[0])["events"]), (0, "", 10))
 
     def test_large_bodies_arrive_whole(self):
-        code, message, report = self.load(self.port, "upload", "--bytes", "3000000", "--connections", "2", "--requests", "4")
+        code, message, report = self.load(self.port, "upload", "--bytes", "3000000", "--connections", "2",
+                                          "--requests", "4")
         self.assertEqual((code, message, json.loads(report[0])["requests"]), (0, "", 4))
 
     def test_one_wrong_byte_fails(self):

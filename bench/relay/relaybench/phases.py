@@ -81,10 +81,10 @@ def streams(lab, port, sizes, pids=()):
     # Enough events for warm-up, window and a margin for the slowest start; each stream runs to its [DONE].
     seconds = sizes.stream_seconds + sizes.warmup_seconds + 1.0
     meter = CpuMeter(pids)
-    report = run_load(lab, port, ["streams", "--in-step", "--look-every-us", sizes.look_every_us, "--streams", sizes.streams, "--interval-us",
-                                  sizes.stream_interval_us,
-                                  "--events", int(seconds * 1e6 / sizes.stream_interval_us), "--warmup-seconds",
-                                  sizes.warmup_seconds, "--seconds", sizes.stream_seconds], meter)
+    load = ["streams", "--in-step", "--look-every-us", sizes.look_every_us, "--streams", sizes.streams,
+            "--interval-us", sizes.stream_interval_us, "--events", int(seconds * 1e6 / sizes.stream_interval_us),
+            "--warmup-seconds", sizes.warmup_seconds, "--seconds", sizes.stream_seconds]
+    report = run_load(lab, port, load, meter)
     figures = {"event_delay_p50_us": report["delay_p50_us"], "event_delay_p99_us": report["delay_p99_us"],
                "events_per_s": report["events"] / report["seconds"]}
     if pids:

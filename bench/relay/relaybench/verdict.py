@@ -87,3 +87,19 @@ def _row(target, name, found):
         outcome = "not_met"
     return {"target": target.text, "contestant": name, "at_least": target.at_least, "limit": target.limit,
             "stretch": target.stretch, "outcome": outcome, **found}
+
+
+def cautions(figures, planned_events_per_s, load_before):
+    """What a reader must know before comparing; `figures` are the spreads by contestant and figure."""
+    notes = []
+    if load_before > 0.5:
+        notes.append(f"others were using this machine (load average {load_before:.1f}): expect noise")
+    for name, own in figures.items():
+        busy, events = own.get("unary_busy"), own.get("events_per_s")
+        if busy and busy["median"] < 0.85:
+            notes.append(f"{name}: core only {busy['median']:.0%} busy in the unary phase, so its figure there holds"
+                         " more wake-ups than at saturation")
+        if events and events["median"] < 0.95 * planned_events_per_s:
+            notes.append(f"{name}: {events['median']:,.0f} of {planned_events_per_s:,.0f} events/s, so its CPU per"
+                         " event does not compare")
+    return notes
