@@ -15,15 +15,20 @@ Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Polic
 
 WorkerId Dispatcher::add_worker(WorkerSpec spec) {
   const std::lock_guard lock(mutex_);
-  return roster_.add(std::move(spec), clock_.now()).id;
+  const Time now = clock_.now();
+  const WorkerId id = roster_.add(std::move(spec), now).id;
+  note_routability(now);
+  return id;
 }
 
 void Dispatcher::set_state(WorkerId id, WorkerState state) {
   Verdicts verdicts;
   {
     const std::lock_guard lock(mutex_);
+    const Time now = clock_.now();
     roster_.get(id).state = state;
-    step_all(clock_.now(), verdicts);
+    note_routability(now);
+    step_models(nullptr, now, verdicts);
   }
   tell(verdicts);
 }
@@ -32,8 +37,10 @@ void Dispatcher::set_models(WorkerId id, std::vector<ModelId> models) {
   Verdicts verdicts;
   {
     const std::lock_guard lock(mutex_);
+    const Time now = clock_.now();
     roster_.get(id).spec.models = std::move(models);
-    step_all(clock_.now(), verdicts);
+    note_routability(now);
+    step_models(nullptr, now, verdicts);
   }
   tell(verdicts);
 }
@@ -43,7 +50,7 @@ void Dispatcher::set_max_in_flight(WorkerId id, std::int64_t limit) {
   {
     const std::lock_guard lock(mutex_);
     roster_.get(id).spec.max_in_flight = limit;
-    step_all(clock_.now(), verdicts);
+    step_models(nullptr, clock_.now(), verdicts);
   }
   tell(verdicts);
 }
@@ -95,7 +102,10 @@ bool Dispatcher::sound() const {
 Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
   const auto found = models_.find(model);
   if (found != models_.end()) return found->second;
-  return models_.emplace(model, ModelState{WaitingPool(options_.overtake_cap), DecayedRate()}).first->second;
+  // Long answers end in lumps. The drain is averaged over as long as a request may wait, so that a pause shorter than
+  // that is no sign of a long wait.
+  const Duration horizon = std::max<Duration>(options_.pool_timeout, std::chrono::seconds(10));
+  return models_.emplace(model, ModelState{WaitingPool(options_.overtake_cap), DecayedRate(horizon)}).first->second;
 }
 
 std::size_t Dispatcher::waiting_total() const {
@@ -124,6 +134,7 @@ std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, con
   Bytes kept = submission.bytes;
   for (const auto& [id, other] : models_) kept += other.pool.bytes();
   if (kept > options_.pool_bytes) return Refusal::pool_bytes;
+  if (!any_routable(submission)) return std::nullopt;  // a drain that stopped with the workers foretells nothing
   const double drain = model.drain.per_second(now, 16);
   const bool hopeless = drain > 0 && static_cast<double>(model.pool.size()) / drain > to_seconds(options_.pool_timeout);
   if (hopeless) return Refusal::wait_too_long;
@@ -157,8 +168,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const Time now = clock_.now();
   ModelState& model = model_state(submission.model);
   const RequestId id{next_request_++};
-  // With others waiting a newcomer takes its place among them, and all are looked at together.
-  if (!closed_ && model.pool.empty()) {
+  if (!closed_) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }
   if (const auto refusal = refusal_for(submission, model, now)) return Refused{*refusal, retry_after(model, now)};
@@ -168,7 +178,11 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   waiting.waiter = make_waiter();
   waiting.arrived = now;
   waiting.deadline = now + options_.pool_timeout;
-  waiting.next_check = std::min(waiting.deadline, now + options_.unroutable_wait);
+  waiting.next_check = waiting.deadline;
+  if (!any_routable(submission)) {
+    waiting.no_worker_since = now;
+    waiting.next_check = std::min(waiting.deadline, now + options_.unroutable_wait);
+  }
   const double cost = model.mean_output + options_.prompt_weight * submission.prompt_tokens.as_double();
   const bool alone = model.pool.empty();  // then the policy was just asked
   model.pool.add(std::move(waiting), cost);
@@ -209,10 +223,7 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
     if (summary.outcome == fleet::Outcome::completed && summary.had_output) {
       model.mean_output += (summary.output_tokens.as_double() - model.mean_output) / 64;
     }
-    // The freed slot may serve any model of that worker.
-    for (auto& [id, other] : models_) {
-      if (!other.pool.empty() && worker.serves(id)) step(id, other, now, verdicts);
-    }
+    step_models(&worker, now, verdicts);  // the freed slot may serve any of its models
   }
   tell(verdicts);
 }
@@ -223,14 +234,11 @@ void Dispatcher::tick() {
     const std::lock_guard lock(mutex_);
     const Time now = clock_.now();
     if (history_noted_ == Time::min() || now - history_noted_ >= std::chrono::milliseconds(100)) {
-      roster_.note_history(now);
+      roster_.note_history(now, options_.signal_lifetime);
       history_noted_ = now;
     }
-    for (auto& [id, model] : models_) {
-      if (model.pool.empty()) continue;
-      check_due(model, now, verdicts);
-      step(id, model, now, verdicts);
-    }
+    for (auto& [id, model] : models_) check_due(model, now, verdicts);
+    step_models(nullptr, now, verdicts);
   }
   tell(verdicts);
 }
@@ -269,21 +277,30 @@ PoolStatus Dispatcher::pool() const {
   return status;
 }
 
+void Dispatcher::note_routability(Time now) {
+  for (auto& [id, model] : models_) {
+    model.pool.in_order([&](Waiting& waiting) {
+      const bool lost = !any_routable(waiting.submission);
+      if (lost == (waiting.no_worker_since != Time::max())) return true;
+      waiting.no_worker_since = lost ? now : Time::max();
+      const Time patience = lost ? now + options_.unroutable_wait : Time::max();
+      model.pool.recheck(waiting.id, std::min(waiting.deadline, patience));
+      return true;
+    });
+  }
+}
+
 void Dispatcher::check_due(ModelState& model, Time now, Verdicts& verdicts) {
   for (const RequestId id : model.pool.due(now)) {
     const Waiting& waiting = *model.pool.find(id);
-    std::optional<Refusal> refusal;
-    if (!any_routable(waiting.submission)) {
-      refusal = Refusal::no_worker;
-    } else if (now >= waiting.deadline) {
-      refusal = Refusal::deadline;
-    }
-    if (!refusal) {
-      model.pool.recheck(id, std::min(waiting.deadline, now + options_.unroutable_wait));
-      continue;
+    Refusal why = Refusal::deadline;
+    if (waiting.no_worker_since != Time::max()) {
+      Submission unbarred;
+      unbarred.model = waiting.submission.model;
+      why = any_routable(unbarred) ? Refusal::all_tried : Refusal::no_worker;
     }
     const Duration again = retry_after(model, now);
-    verdicts.push_back({model.pool.remove(id)->waiter, Refused{*refusal, again}});
+    verdicts.push_back({model.pool.remove(id)->waiter, Refused{why, again}});
   }
 }
 

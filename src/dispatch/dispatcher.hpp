@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/random.hpp"
@@ -24,6 +25,7 @@ struct DispatcherOptions {
   int overtake_cap = 64;                               ///< later arrivals that may enter before a request; 0 = no cap
   double prompt_weight = 0.1;                          ///< work of one prompt token in output tokens
   std::size_t plan_window = 128;                       ///< waiting requests that one plan looks at
+  Duration signal_lifetime = std::chrono::seconds(10); ///< how long an engine's report of foreign load is believed
 };
 
 /// A worker as the admin API and metrics show it.
@@ -69,7 +71,8 @@ class Dispatcher final : public fleet::LeaseObserver {
 
   // --- requests ---
   using MakeWaiter = std::function<std::shared_ptr<Waiter>()>;
-  /// `make_waiter` is called only if the request must wait; the waiter may be told before this returns Queued.
+  /// `make_waiter` is called only if the request must wait, and must not call the dispatcher; the waiter may be told
+  /// before this returns Queued.
   [[nodiscard]] Decision submit(const Submission& submission, const MakeWaiter& make_waiter);
   /// A lease at one worker that nobody chose (the only one, or the owner of what is asked for): counted, but bound
   /// by no limit.
@@ -113,7 +116,11 @@ class Dispatcher final : public fleet::LeaseObserver {
                 std::uint32_t considered, Time arrived, Time now);
   [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id, Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
-  void step_all(Time now, Verdicts& verdicts);
+  /// Steps the models of one worker, or all if null: first the one whose head is most urgent, then oldest.
+  void step_models(const WorkerRecord* of, Time now, Verdicts& verdicts);
+  /// The set of workers that can be routed to has changed: notes of each waiting request whether one is left for it.
+  void note_routability(Time now);
+  [[nodiscard]] bool someone_is_held(ModelState& model) const;
   bool view_fleet(ModelId id, const ModelState& model, Time now);
   void view_candidates(const Excluded& excluded);
   void check_due(ModelState& model, Time now, Verdicts& verdicts);
@@ -136,6 +143,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   std::vector<std::uint32_t> candidates_;
   std::vector<std::pair<std::size_t, std::size_t>> candidate_ranges_;
   std::vector<fleet::Placement> placements_;
+  std::vector<std::tuple<std::int64_t, RequestId, ModelId>> heads_;
 };
 
 }  // namespace evenkeel::dispatch

@@ -30,6 +30,9 @@ WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
     if (record->spec.name != spec.name) continue;
     record->spec = std::move(spec);
     record->state = WorkerState::unroutable;
+    record->foreign_requests = 0;  // of an engine that may have been replaced
+    record->foreign_tokens = record->kv_capacity = Tokens();
+    record->reported = Time::min();
     return *record;
   }
   records_.push_back(std::make_unique<WorkerRecord>());
@@ -61,17 +64,24 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
   worker.observed = now;
 }
 
-void Roster::note_history(Time now) {
+void Roster::note_history(Time now, Duration lifetime) {
   for (auto& record : records_) {
     auto& history = record->ended_history;
     history.emplace_back(now, record->books.leases_ended());
     while (history.size() > 1 && now - history.front().first > history_span) history.pop_front();
     note_change(*record, now);
+    if (record->foreign_requests > 0 && now - record->reported > lifetime) {
+      record->foreign_requests = 0;
+      record->foreign_tokens = Tokens();
+    }
   }
 }
 
 void Roster::report(WorkerRecord& worker, const EngineReport& report) {
-  if (!(report.running >= 0) || !(report.waiting >= 0) || report.kv_used < Tokens()) return;
+  const auto possible = [](double requests) { return std::isfinite(requests) && requests >= 0; };
+  if (!possible(report.running) || !possible(report.waiting)) return;
+  if (report.kv_used < Tokens() || report.kv_capacity < Tokens()) return;
+  if (report.asked > report.received || report.received < worker.reported) return;
   const Time from = report.asked - slack;
   std::uint64_t ended_before = 0;  // nothing known that early: every lease may have been counted
   for (const auto& [when, ended] : worker.ended_history) {

@@ -51,7 +51,7 @@ struct WorkerRecord {
   double foreign_requests = 0;
   Tokens foreign_tokens;
   Tokens kv_capacity;
-  Time reported = Time::min();
+  Time reported = Time::min();  ///< when the last report was received
 
   // For learning the rate: sums since `observed`.
   Time changed{};
@@ -73,7 +73,7 @@ class Roster {
  public:
   explicit Roster(double prompt_weight) : prompt_weight_(prompt_weight) {}
 
-  /// A name that was removed comes back as the same worker.
+  /// A name that was removed comes back as the same worker; what its engine last reported is forgotten.
   WorkerRecord& add(WorkerSpec spec, Time now);
   [[nodiscard]] WorkerRecord& get(WorkerId id) { return *records_.at(id.value); }
   [[nodiscard]] const WorkerRecord& get(WorkerId id) const { return *records_.at(id.value); }
@@ -81,11 +81,12 @@ class Roster {
 
   /// Books changed by one lease at `now`: keeps the integral of concurrency and now and then feeds the curve.
   void note_change(WorkerRecord& worker, Time now);
-  /// Remembers how many leases had ended by now; call every 50 to 200 ms.
-  void note_history(Time now);
+  /// Remembers how many leases had ended by now, and forgets foreign load whose report is older than `lifetime`:
+  /// stale is unknown, neither idle nor full. Call every 50 to 200 ms.
+  void note_history(Time now, Duration lifetime);
   /// Foreign load by the interval rule: what is reported minus every lease of ours that was open at any time
   /// from `asked` - slack to `received`. Undercounting costs one short wait at the engine, overcounting would
-  /// leave it idle. Impossible values leave the report unread.
+  /// leave it idle. Impossible values, or a report that comes after a later one, are not read.
   void report(WorkerRecord& worker, const EngineReport& report);
 
   /// Slack of the interval rule: at least how far an engine's gauges lag.

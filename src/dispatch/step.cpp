@@ -20,7 +20,7 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.kv_capacity = record->kv_capacity;
     view.rate = &record->rate;
     view.mean_output = model.mean_output;
-    view.signal_age = record->reported == Time::min() ? Duration(0) : now - record->reported;
+    view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
     any_free = any_free || view.free_slots() > 0;
   }
   return any_free;
@@ -33,11 +33,24 @@ void Dispatcher::view_candidates(const Excluded& excluded) {
   }
 }
 
+/// Whether someone waits although a slot is free that it may use. Then a newcomer takes its place among those that
+/// wait, and all are looked at together; else what is free is of no use to them, and it passes nobody by taking it.
+bool Dispatcher::someone_is_held(ModelState& model) const {
+  bool held = false;
+  model.pool.in_order([&](const Waiting& waiting) {
+    held = std::any_of(workers_view_.begin(), workers_view_.end(), [&](const fleet::WorkerView& worker) {
+      return worker.free_slots() > 0 && !waiting.submission.excluded.contains(worker.id);
+    });
+    return !held;
+  });
+  return held;
+}
+
 std::optional<Granted> Dispatcher::place_now(const Submission& submission, ModelState& model, RequestId id, Time now) {
   if (!view_fleet(submission.model, model, now)) return std::nullopt;
   candidates_.clear();
   view_candidates(submission.excluded);
-  if (candidates_.empty()) return std::nullopt;
+  if (candidates_.empty() || someone_is_held(model)) return std::nullopt;
   const fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
   placements_.clear();
   policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight}, now, random_, placements_);
@@ -73,6 +86,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
     placements_.clear();
     policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight}, now, random_, placements_);
     std::size_t placed = 0;
+    const std::uint64_t capped_before = model.pool.ever_capped();
     for (const fleet::Placement& wish : placements_) {
       if (wish.request >= waiting_view_.size()) continue;
       const fleet::WaitingView& request = waiting_view_[wish.request];
@@ -87,15 +101,22 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
       verdicts.push_back({std::move(entered->waiter), std::move(granted)});
       ++placed;
+      // Somebody may be passed no more: the rest of this plan was made without knowing it.
+      if (model.pool.ever_capped() != capped_before) break;
     }
-    if (placed < waiting_view_.size()) return;
+    if (placed < waiting_view_.size() && model.pool.ever_capped() == capped_before) return;
   }
 }
 
-void Dispatcher::step_all(Time now, Verdicts& verdicts) {
-  for (auto& [id, model] : models_) {
-    if (!model.pool.empty()) step(id, model, now, verdicts);
+void Dispatcher::step_models(const WorkerRecord* of, Time now, Verdicts& verdicts) {
+  heads_.clear();
+  for (const auto& [id, model] : models_) {
+    if (model.pool.empty() || (of != nullptr && !of->serves(id))) continue;
+    const Waiting& head = model.pool.head();
+    heads_.emplace_back(head.submission.priority, head.id, id);
   }
+  std::sort(heads_.begin(), heads_.end());
+  for (const auto& [priority, head, id] : heads_) step(id, models_.at(id), now, verdicts);
 }
 
 }  // namespace evenkeel::dispatch

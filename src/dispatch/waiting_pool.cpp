@@ -10,9 +10,13 @@ WaitingPool::Key WaitingPool::key_of(const Waiting& waiting) {
 }
 
 Waiting& WaitingPool::add(Waiting waiting, double cost) {
-  double& finish = finish_tags_[waiting.submission.client];
-  waiting.start_tag = std::max(virtual_time_, finish);
-  finish = waiting.start_tag + cost;
+  if (clients_.size() > by_arrival_.size() + most_idle_accounts) {
+    std::erase_if(clients_, [](const auto& client) { return client.second.waiting == 0; });
+  }
+  Account& account = clients_[waiting.submission.client];
+  waiting.start_tag = std::max(virtual_time_, account.asked);
+  waiting.finish_tag = account.asked = waiting.start_tag + cost;
+  ++account.waiting;
   bytes_ += waiting.submission.bytes;
   const RequestId id = waiting.id;
   order_.insert(key_of(waiting));
@@ -30,8 +34,19 @@ std::unique_ptr<Waiting> WaitingPool::remove(RequestId id) {
   order_.erase(key_of(*waiting));
   checks_.erase({waiting->next_check, id});
   bytes_ -= waiting->submission.bytes;
-  if (by_arrival_.empty()) forget_clients();
+  Account& account = clients_.at(waiting->submission.client);
+  if (--account.waiting == 0) account.asked = account.served;  // what was taken back or refused costs nothing
+  if (by_arrival_.empty()) {
+    clients_.clear();
+    virtual_time_ = 0;
+  }
   return waiting;
+}
+
+void WaitingPool::charge(const Waiting& entering) {
+  virtual_time_ = std::max(virtual_time_, entering.start_tag);
+  Account& account = clients_.at(entering.submission.client);
+  account.served = std::max(account.served, entering.finish_tag);
 }
 
 void WaitingPool::overtake(Waiting& waiting) {
@@ -39,12 +54,8 @@ void WaitingPool::overtake(Waiting& waiting) {
   if (waiting.capped || waiting.overtaken < overtake_cap_) return;
   order_.erase(key_of(waiting));
   waiting.capped = true;
+  ++ever_capped_;
   order_.insert(key_of(waiting));
-}
-
-void WaitingPool::forget_clients() {
-  finish_tags_.clear();
-  virtual_time_ = 0;
 }
 
 std::vector<RequestId> WaitingPool::due(Time now) const {

@@ -19,8 +19,10 @@ struct Waiting {
   std::shared_ptr<Waiter> waiter;
   Time arrived{};
   Time deadline{};
-  Time next_check{};   ///< when its state is looked at next: deadline, or how long it may find no worker
+  Time no_worker_since = Time::max();  ///< since when no worker could take it; max = one can
+  Time next_check{};  ///< when it is turned away if nothing changes: deadline, or end of patience with no worker
   double start_tag = 0;
+  double finish_tag = 0;
   int overtaken = 0;
   bool capped = false; ///< overtaken as often as may be: goes before all others
 };
@@ -40,41 +42,55 @@ class WaitingPool {
   /// counts as overtaken once more.
   template <class Eligible>
   [[nodiscard]] std::unique_ptr<Waiting> enter(RequestId id, Eligible eligible) {
+    charge(*by_arrival_.at(id));
     auto entered = remove(id);
-    virtual_time_ = std::max(virtual_time_, entered->start_tag);
     if (overtake_cap_ > 0) {
       for (auto& [earlier, waiting] : by_arrival_) {
         if (earlier >= id) break;
         if (waiting->submission.priority <= entered->submission.priority && eligible(*waiting)) overtake(*waiting);
       }
     }
-    if (by_arrival_.empty()) forget_clients();
     return entered;
   }
 
-  /// Calls visit(Waiting&) in order until it returns false.
+  /// Calls visit(Waiting&) in order until it returns false; it may recheck() what it visits.
   template <class Visit>
   void in_order(Visit visit) {
     for (const auto& key : order_) {
       if (!visit(*by_arrival_.at(std::get<RequestId>(key)))) return;
     }
   }
-  /// Calls visit(Waiting&) for those whose next_check has come; it may change next_check through recheck().
+  /// Those whose next_check has come.
   [[nodiscard]] std::vector<RequestId> due(Time now) const;
   void recheck(RequestId id, Time when);
   [[nodiscard]] Waiting* find(RequestId id);
 
   [[nodiscard]] std::size_t size() const { return by_arrival_.size(); }
   [[nodiscard]] bool empty() const { return by_arrival_.empty(); }
-  [[nodiscard]] Time next_check() const { return checks_.empty() ? Time::max() : checks_.begin()->first; }
+  /// The first in order; the pool must not be empty.
+  [[nodiscard]] const Waiting& head() const { return *by_arrival_.at(std::get<RequestId>(*order_.begin())); }
+  /// How many requests were ever overtaken as often as may be.
+  [[nodiscard]] std::uint64_t ever_capped() const { return ever_capped_; }
+  /// Clients that fair order keeps an account of: those that wait and a bounded number of others.
+  [[nodiscard]] std::size_t clients() const { return clients_.size(); }
   [[nodiscard]] Time oldest_arrival() const { return by_arrival_.begin()->second->arrived; }
   [[nodiscard]] Bytes bytes() const { return bytes_; }
 
  private:
   using Key = std::tuple<bool, std::int64_t, double, RequestId>;
   static Key key_of(const Waiting& waiting);
+  /// What a client has been given and has asked for, in tags of start-time fair queueing.
+  struct Account {
+    double served = 0;  ///< finish tag of its last request that entered
+    double asked = 0;   ///< finish tag of its last request that waits, else `served`
+    std::size_t waiting = 0;
+  };
+  /// Accounts of clients with nothing waiting that are kept. Such a client is ahead of fair order by one request
+  /// at most, so forgetting it now and then gives little away.
+  static constexpr std::size_t most_idle_accounts = 8192;
+
+  void charge(const Waiting& entering);
   void overtake(Waiting& waiting);
-  void forget_clients();
 
   int overtake_cap_;
   double virtual_time_ = 0;
@@ -82,7 +98,8 @@ class WaitingPool {
   std::map<RequestId, std::unique_ptr<Waiting>> by_arrival_;
   std::set<Key> order_;
   std::set<std::pair<Time, RequestId>> checks_;
-  std::unordered_map<ClientKey, double> finish_tags_;  // of clients with something waiting since the pool was last empty
+  std::unordered_map<ClientKey, Account> clients_;  // empty whenever the pool is
+  std::uint64_t ever_capped_ = 0;
 };
 
 }  // namespace evenkeel::dispatch

@@ -25,7 +25,7 @@ struct WorkerView {
   Tokens kv_capacity;               ///< zero if the engine does not tell
   const RateCurve* rate = nullptr;  ///< learned; never null
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
-  Duration signal_age{};            ///< age of the engine's last report
+  Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
 
   [[nodiscard]] std::int64_t free_slots() const { return max_in_flight - load.in_flight; }
 };
@@ -61,7 +61,7 @@ struct Receipt {
   std::string_view reason;
   std::uint32_t candidates = 0;
   Duration waited{};
-  Duration signal_age{};
+  Duration signal_age{};  ///< as of WorkerView
   int attempt = 1;
 };
 
