@@ -13,6 +13,11 @@ ApiError schema_error(std::string message, std::string param) {
   return {400, "Bad Request", std::move(message), std::move(param)};
 }
 
+ApiError injected_error(int status) {
+  const char* type = status == 503 ? "ServiceUnavailableError" : "InternalServerError";
+  return {status, status < 500 ? "BadRequestError" : type, "Injected fault.", ""};
+}
+
 std::string openai_error(const ApiError& error) {
   std::string out = R"({"error":{"message":)";
   append_json_string(out, error.message);

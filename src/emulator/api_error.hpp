@@ -15,6 +15,9 @@ struct ApiError {
 /// A body that cannot be what the endpoint wants; vLLM calls what its schema refuses "Bad Request".
 [[nodiscard]] ApiError schema_error(std::string message, std::string param = {});
 
+/// What a fault was told to answer with.
+[[nodiscard]] ApiError injected_error(int status);
+
 /// {"error":{"message","type","param","code":int}}
 [[nodiscard]] std::string openai_error(const ApiError& error);
 /// {"type":"error","error":{"type","message"}}, for /v1/messages.

@@ -14,16 +14,27 @@ namespace {
 constexpr std::int64_t longest_ms = 600'000;
 constexpr std::int64_t most_count = 1'000'000'000;
 
-constexpr std::array<std::string_view, 14> names = {
-    "refuse", "unlisten_ms", "stall", "die_after_tokens", "truncate_after_tokens", "status", "status_probability",
-    "status_count", "drop_probability", "seed", "error_event_first", "health_status", "metrics_delay_ms",
-    "gauge_lag_ms"};
+constexpr std::array<std::string_view, 14> names = {"refuse",
+                                                    "unlisten_ms",
+                                                    "stall",
+                                                    "die_after_tokens",
+                                                    "truncate_after_tokens",
+                                                    "status",
+                                                    "status_probability",
+                                                    "status_count",
+                                                    "drop_probability",
+                                                    "seed",
+                                                    "error_event_first",
+                                                    "health_status",
+                                                    "metrics_delay_ms",
+                                                    "gauge_lag_ms"};
 
 std::optional<std::string> unknown_key(const JsonBody& body) {
   for (const auto& [name, value] : body.fields()) {
     if (std::ranges::find(names, name) != names.end()) continue;
     const auto near = nearest_name(name, names);
-    return fmt::format("there is no fault \"{}\"{}", name, near.empty() ? "" : fmt::format(", did you mean {}?", near));
+    return fmt::format("there is no fault \"{}\"{}", name,
+                       near.empty() ? "" : fmt::format(", did you mean {}?", near));
   }
   return std::nullopt;
 }
@@ -43,7 +54,8 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   const auto flag = [&](std::string_view key, bool& into) {
     if (given(key)) into = body->flag(key);
   };
-  const auto whole = [&](std::string_view key, auto& into, auto fallback, std::int64_t least, std::int64_t most) {
+  const auto whole = [&](std::string_view key, auto& into, auto fallback, std::int64_t least,
+                         std::int64_t most) {
     if (!given(key)) return;
     const auto value = body->whole(key, least, most);
     into = fallback;
@@ -59,7 +71,8 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   whole("unlisten_ms", changed.unlisten_ms, defaults.unlisten_ms, 0, longest_ms);
   flag("stall", changed.stall);
   whole("die_after_tokens", changed.die_after_tokens, defaults.die_after_tokens, 0, most_count);
-  whole("truncate_after_tokens", changed.truncate_after_tokens, defaults.truncate_after_tokens, 0, most_count);
+  whole("truncate_after_tokens", changed.truncate_after_tokens, defaults.truncate_after_tokens, 0,
+        most_count);
   whole("status", status, std::int64_t{0}, 400, 599);
   share("status_probability", changed.status_probability, defaults.status_probability);
   whole("status_count", changed.status_count, defaults.status_count, 0, most_count);

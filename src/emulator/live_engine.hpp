@@ -31,10 +31,12 @@ struct Inbox {
 class LiveEngine final : private engine::EngineSink, public std::enable_shared_from_this<LiveEngine> {
  public:
   /// `config` and `scale` must be valid. The engine's fiber lives as long as the loop.
-  [[nodiscard]] static Result<std::shared_ptr<LiveEngine>> start(http::EventLoop& loop, const engine::EngineConfig& config,
+  [[nodiscard]] static Result<std::shared_ptr<LiveEngine>> start(http::EventLoop& loop,
+                                                                 const engine::EngineConfig& config,
                                                                  double scale);
 
-  [[nodiscard]] engine::SubmitOutcome submit(const engine::EngineRequest& request, Inbox& inbox, std::uint32_t sequence);
+  [[nodiscard]] engine::SubmitOutcome submit(const engine::EngineRequest& request, Inbox& inbox,
+                                             std::uint32_t sequence);
   /// Ends the request at once if it still runs; nothing more of it arrives.
   void abort(engine::RequestId id);
   [[nodiscard]] engine::RequestId next_id() { return ++last_id_; }
@@ -51,7 +53,9 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   /// Of what gauges() shows; real time.
   void set_gauge_lag(Duration lag) { history_.set_lag(lag, loop_.now(), *model_); }
   /// What each rank publishes, as it was that lag ago.
-  [[nodiscard]] std::vector<engine::EngineGauges> gauges() const { return history_.shown(loop_.now(), *model_); }
+  [[nodiscard]] std::vector<engine::EngineGauges> gauges() const {
+    return history_.shown(loop_.now(), *model_);
+  }
 
  private:
   struct Route {
@@ -71,7 +75,7 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   std::unique_ptr<engine::EngineModel> model_;
   double scale_;
   bool stalled_ = false;
-  Time anchor_real_;    ///< when engine time was anchor_engine_
+  Time anchor_real_;  ///< when engine time was anchor_engine_
   Time anchor_engine_;
   engine::RequestId last_id_ = 0;
   std::unordered_map<engine::RequestId, Route> routes_;

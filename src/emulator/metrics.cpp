@@ -8,7 +8,7 @@
 namespace evenkeel::emulator {
 namespace {
 
-constexpr std::array first_token_bounds = {.001, .005, .01, .02, .04, .06, .08, .1,  .25, .5,   .75,
+constexpr std::array first_token_bounds = {.001, .005, .01, .02, .04, .06, .08, .1,  .25,  .5,   .75,
                                            1.,   2.5,  5.,  7.5, 10., 20., 40., 80., 160., 640., 2560.};
 constexpr std::array inter_token_bounds = {.01, .025, .05, .075, .1,  .15, .2,  .3,  .4, .5,
                                            .75, 1.,   2.5, 5.,   7.5, 10., 20., 40., 80.};
@@ -40,7 +40,8 @@ std::string escaped(std::string_view label) {
 
 class Page {
  public:
-  explicit Page(const MetricsView& view) : view_(view), model_(fmt::format("model_name=\"{}\"", escaped(view.model))) {}
+  explicit Page(const MetricsView& view)
+      : view_(view), model_(fmt::format("model_name=\"{}\"", escaped(view.model))) {}
 
   /// One series a rank, of what `value` says of the rank's gauges.
   template <class Value>
@@ -48,8 +49,8 @@ class Page {
     header(name, type, help);
     lines(name, value);
   }
-  /// Labels stand in the order of their names, as Prometheus' client writes them: `middle` between "engine" and
-  /// "model_name", `last` behind.
+  /// Labels stand in the order of their names, as Prometheus' client writes them: `middle` between "engine"
+  /// and "model_name", `last` behind.
   template <class Value>
   void lines(std::string_view name, Value value, std::string_view middle = {}, std::string_view last = {}) {
     for (std::size_t rank = 0; rank < view_.gauges.size(); ++rank) {
@@ -80,10 +81,12 @@ void append_queues(Page& page) {
   page.series("vllm:num_requests_waiting", "gauge", "Number of requests waiting to be processed.",
               [](const EngineGauges& g) { return g.waiting; });
   page.header("vllm:num_requests_waiting_by_reason", "gauge", "Number of waiting requests by reason.");
-  page.lines("vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; }, "",
-             R"(,reason="capacity")");
-  page.lines("vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "",
-             R"(,reason="deferred")");
+  page.lines(
+      "vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; }, "",
+      R"(,reason="capacity")");
+  page.lines(
+      "vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "",
+      R"(,reason="deferred")");
 }
 
 void append_cache(Page& page, std::string_view usage, std::string_view queries, std::string_view hits) {
@@ -103,8 +106,9 @@ void append_counters(Page& page) {
               [](const EngineGauges& g) { return g.generation_tokens.value(); });
   page.header("vllm:request_success_total", "counter", "Count of successfully processed requests.");
   for (const FinishReason reason : {FinishReason::stop, FinishReason::length, FinishReason::abort}) {
-    page.lines("vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
-               fmt::format(R"(finished_reason="{}",)", engine::name_of(reason)));
+    page.lines(
+        "vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
+        fmt::format(R"(finished_reason="{}",)", engine::name_of(reason)));
   }
 }
 
@@ -136,8 +140,9 @@ void BucketHistogram::append(std::string& out, std::string_view name, std::strin
     below += counts_[i];
     out += fmt::format("{}_bucket{{{},le=\"{}\",{}}} {}.0\n", name, before, number(bounds_[i]), after, below);
   }
-  out += fmt::format("{0}_bucket{{{1},le=\"+Inf\",{2}}} {3}.0\n{0}_count{{{1},{2}}} {3}.0\n{0}_sum{{{1},{2}}} {4}\n",
-                     name, before, after, count_, number(sum_));
+  out += fmt::format(
+      "{0}_bucket{{{1},le=\"+Inf\",{2}}} {3}.0\n{0}_count{{{1},{2}}} {3}.0\n{0}_sum{{{1},{2}}} {4}\n", name,
+      before, after, count_, number(sum_));
 }
 
 RequestTimes::RequestTimes()
@@ -148,7 +153,9 @@ std::string metrics_page(const MetricsView& view) {
   const bool current = view.names != MetricNames::old;
   const bool old = view.names != MetricNames::current;
   append_queues(page);
-  if (current) append_cache(page, "vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total");
+  if (current)
+    append_cache(page, "vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total",
+                 "vllm:prefix_cache_hits_total");
   if (old) {
     append_cache(page, "vllm:gpu_cache_usage_perc", "vllm:gpu_prefix_cache_queries_total",
                  "vllm:gpu_prefix_cache_hits_total");

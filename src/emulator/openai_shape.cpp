@@ -1,4 +1,5 @@
-// Key orders, and which keys are null rather than absent, follow vLLM's serializer: a router may look at bytes.
+// Key orders, and which keys are null rather than absent, follow vLLM's serializer: a router may look at
+// bytes.
 #include <fmt/format.h>
 
 #include "emulator/shape.hpp"
@@ -100,10 +101,11 @@ class OpenAiShape final : public AnswerShape {
     const std::string text = json_string(text_of(sequence, 0, sequence.delivered));
     fmt::format_to(std::back_inserter(out), R"({{"index":{},)", index);
     if (chat_) {
-      fmt::format_to(std::back_inserter(out),
-                     R"("message":{{"role":"assistant","content":{},"refusal":null,"annotations":null,"audio":null,)"
-                     R"("function_call":null,"tool_calls":[],"reasoning":null}},)",
-                     text);
+      fmt::format_to(
+          std::back_inserter(out),
+          R"("message":{{"role":"assistant","content":{},"refusal":null,"annotations":null,"audio":null,)"
+          R"("function_call":null,"tool_calls":[],"reasoning":null}},)",
+          text);
     } else {
       fmt::format_to(std::back_inserter(out), R"("text":{},)", text);
     }
@@ -157,6 +159,8 @@ class OpenAiShape final : public AnswerShape {
 
 }  // namespace
 
-std::unique_ptr<AnswerShape> make_openai_shape(const Answer& answer) { return std::make_unique<OpenAiShape>(answer); }
+std::unique_ptr<AnswerShape> make_openai_shape(const Answer& answer) {
+  return std::make_unique<OpenAiShape>(answer);
+}
 
 }  // namespace evenkeel::emulator

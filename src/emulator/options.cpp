@@ -15,7 +15,8 @@ Result<void> validate(const EmulatorOptions& options) {
                                options.replicas));
   }
   if (options.model.empty() || options.model.size() > longest_name) {
-    return failure(fmt::format("the model name has {} bytes; allowed: 1 to {}", options.model.size(), longest_name));
+    return failure(
+        fmt::format("the model name has {} bytes; allowed: 1 to {}", options.model.size(), longest_name));
   }
   if (!(options.time_scale >= 0.001 && options.time_scale <= 1000)) {
     return failure(fmt::format("time scale is {}; allowed: 0.001 to 1000", options.time_scale));

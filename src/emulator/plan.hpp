@@ -4,9 +4,8 @@
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <vector>
-
 #include <tl/expected.hpp>
+#include <vector>
 
 #include "base/random.hpp"
 #include "emulator/api_error.hpp"
@@ -31,12 +30,14 @@ struct PlanRules {
   const std::function<std::int64_t(Random&)>* draw_output = nullptr;
 };
 
-/// Decides each answer, prompt by prompt, n for each. The length is, first that applies: `told` (exactly so many), the bound with
-/// ignore_eos, else a draw of at least min_tokens. The bound is the client's; without one 16 for completions and
-/// what the model length leaves for the others. An answer that would go on at the bound ends for length.
-/// Error: 400 if a prompt, or a prompt and its bound, does not fit into the model length.
+/// Decides each answer, prompt by prompt, n for each. The length is, first that applies: `told` (exactly so
+/// many), the bound with ignore_eos, else a draw of at least min_tokens. The bound is the client's; without
+/// one 16 for completions and what the model length leaves for the others. An answer that would go on at the
+/// bound ends for length. Error: 400 if a prompt, or a prompt and its bound, does not fit into the model
+/// length.
 [[nodiscard]] tl::expected<std::vector<Sequence>, ApiError> plan(const GenerationRequest& request,
-                                                                 std::optional<std::int64_t> told, const PlanRules& rules);
+                                                                 std::optional<std::int64_t> told,
+                                                                 const PlanRules& rules);
 
 /// The value of X-Emulate-Output-Tokens: a whole number from 1.
 [[nodiscard]] tl::expected<std::int64_t, ApiError> parse_told_length(std::string_view value);

@@ -25,7 +25,7 @@ constexpr std::string_view json_type = "application/json";
 
 /// What only reads the body's fields and does not generate still counts as inference for the faults.
 constexpr std::array<std::string_view, 8> post_paths = {
-    "/v1/chat/completions", "/v1/completions",          "/v1/responses", "/v1/messages",
+    "/v1/chat/completions", "/v1/completions",           "/v1/responses", "/v1/messages",
     "/v1/embeddings",       "/v1/messages/count_tokens", "/tokenize",     "/detokenize"};
 constexpr std::array<std::string_view, 5> get_paths = {"/health", "/ping", "/version", "/load", "/v1/models"};
 
@@ -39,8 +39,12 @@ bool is_json(const ServerRequest& request) {
   return type && equals_ignoring_case(trim(type->substr(0, type->find(';'))), json_type);
 }
 
-bool is_stored_path(std::string_view path) { return path.starts_with("/v1/responses/"); }
-bool is_metrics_path(std::string_view path) { return path == "/metrics" || path.starts_with("/metrics/"); }
+bool is_stored_path(std::string_view path) {
+  return path.starts_with("/v1/responses/");
+}
+bool is_metrics_path(std::string_view path) {
+  return path == "/metrics" || path.starts_with("/metrics/");
+}
 
 std::optional<Endpoint> generates(std::string_view path) {
   if (path == "/v1/chat/completions") return Endpoint::chat;
@@ -60,7 +64,8 @@ struct InFlight {
 
 }  // namespace
 
-Result<std::shared_ptr<Replica>> Replica::open(http::EventLoop& loop, const EmulatorOptions& options, std::uint16_t port) {
+Result<std::shared_ptr<Replica>> Replica::open(http::EventLoop& loop, const EmulatorOptions& options,
+                                               std::uint16_t port) {
   const auto at = http::resolve(options.host, port);
   if (!at) return tl::unexpected<Error>(at.error());
   auto engine = LiveEngine::start(loop, options.engine, options.time_scale);
@@ -79,12 +84,18 @@ Replica::Replica(http::EventLoop& loop, const EmulatorOptions& options, std::sha
       engine_(std::move(engine)),
       times_(engine_->ranks()),
       ids_(mix64(options.seed) ^ static_cast<std::uint64_t>(loop.now().time_since_epoch().count())),
-      created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count()) {}
+      created_(std::chrono::duration_cast<std::chrono::seconds>(
+                   std::chrono::system_clock::now().time_since_epoch())
+                   .count()) {}
 
 Result<void> Replica::listen(const http::Address& at) {
-  auto opened = http::Server::open(loop_, at, [self = shared_from_this()](Fiber& fiber, const ServerRequest& request, Responder& responder) {
+  http::ServerLimits limits;
+  limits.idle = std::chrono::seconds(5);  // as uvicorn, under which vLLM runs
+  const auto handler = [self = shared_from_this()](Fiber& fiber, const ServerRequest& request,
+                                                   Responder& responder) {
     return self->handle(fiber, request, responder);
-  });
+  };
+  auto opened = http::Server::open(loop_, at, handler, limits);
   if (!opened) return tl::unexpected<Error>(opened.error());
   servers_.push_back(std::move(*opened));
   return {};
@@ -144,10 +155,12 @@ Task<void> Replica::handle(Fiber& fiber, const ServerRequest& request, Responder
   } else if (holds(post_paths, path) || holds(get_paths, path) || is_metrics_path(path)) {
     (void)co_await responder.send(405, json_type, R"({"detail":"Method Not Allowed"})");
   } else if (path.size() > 1 && path.ends_with('/') &&
-             (holds(post_paths, path.substr(0, path.size() - 1)) || holds(get_paths, path.substr(0, path.size() - 1)))) {
+             (holds(post_paths, path.substr(0, path.size() - 1)) ||
+              holds(get_paths, path.substr(0, path.size() - 1)))) {
     http::Fields fields;
-    fields.emplace_back("Location", fmt::format("http://{}{}", request.field("Host").value_or(address_.text()),
-                                                path.substr(0, path.size() - 1)));
+    fields.emplace_back("Location",
+                        fmt::format("http://{}{}", request.field("Host").value_or(address_.text()),
+                                    path.substr(0, path.size() - 1)));
     (void)co_await responder.send(307, "", "", std::move(fields));
   } else {
     (void)co_await responder.send(404, json_type, R"({"detail":"Not Found"})");
@@ -165,7 +178,7 @@ Task<void> Replica::inference(Fiber& fiber, const ServerRequest& request, Respon
   std::optional<ApiError> error;
   if (draw.verdict == FaultBox::Verdict::fail) {
     ++counters_.faulted;
-    error = ApiError{draw.status, draw.status == 503 ? "ServiceUnavailableError" : "InternalServerError", "Injected fault.", ""};
+    error = injected_error(draw.status);
   } else if (!is_json(request)) {
     error = schema_error("Unsupported Media Type: Only 'application/json' is allowed");
   }
@@ -188,7 +201,8 @@ Task<void> Replica::show(Fiber& fiber, const ServerRequest& request, Responder& 
   } else if (request.path == "/version") {
     (void)co_await responder.send(200, json_type, R"({"version":"0.0.0+evenkeel.emulator"})");
   } else if (request.path == "/load") {
-    (void)co_await responder.send(200, json_type, fmt::format(R"({{"server_load":{}}})", counters_.in_flight));
+    (void)co_await responder.send(200, json_type,
+                                  fmt::format(R"({{"server_load":{}}})", counters_.in_flight));
   } else if (request.path == "/v1/models") {
     (void)co_await responder.send(200, json_type, models_json());
   } else {
@@ -210,7 +224,8 @@ Task<void> Replica::stored_response(const ServerRequest& request, Responder& res
   if (cancel) id.remove_suffix(std::string_view("/cancel").size());
   const auto found = std::ranges::find(stored_, id, &std::pair<std::string, std::string>::first);
   if (found == stored_.end()) {
-    const ApiError error{404, "NotFoundError", fmt::format("Response with id '{}' not found.", id), "response_id"};
+    const ApiError error{404, "NotFoundError", fmt::format("Response with id '{}' not found.", id),
+                         "response_id"};
     (void)co_await refuse(responder, error);
   } else if (cancel) {
     const ApiError error{400, "BadRequestError", "Cannot cancel a synchronous response.", "response_id"};
@@ -228,7 +243,8 @@ Task<void> Replica::embeddings(const ServerRequest& request, Responder& responde
     co_return;
   }
   const std::string id = fmt::format("embd-{:016x}{:016x}", ids_.next(), ids_.next());
-  (void)co_await responder.send(200, json_type, embedding_json(*parsed, id, options_.model, created_, options_.seed));
+  (void)co_await responder.send(200, json_type,
+                                embedding_json(*parsed, id, options_.model, created_, options_.seed));
 }
 
 Task<void> Replica::count_tokens(const ServerRequest& request, Responder& responder) {
@@ -246,8 +262,8 @@ Task<void> Replica::tokens(const ServerRequest& request, Responder& responder) {
   if (request.path == "/tokenize") {
     const auto prompt = parse_tokenize(request.body, options_.model);
     if (prompt) {
-      body = fmt::format(R"({{"count":{},"max_model_len":{},"tokens":[{}],"token_strs":null}})", prompt->tokens,
-                         options_.engine.model_length().value(), fmt::join(prompt->ids, ","));
+      body = fmt::format(R"({{"count":{},"max_model_len":{},"tokens":[{}],"token_strs":null}})",
+                         prompt->tokens, options_.engine.model_length().value(), fmt::join(prompt->ids, ","));
     } else {
       error = prompt.error();
     }
@@ -284,7 +300,8 @@ Task<void> Replica::set_faults(const ServerRequest& request, Responder& responde
   if (request.method == "POST") {
     const auto changed = change_faults(faults_.now(), request.body);
     if (!changed) {
-      (void)co_await responder.send(400, json_type, R"({"error":)" + json_string(changed.error().message) + "}");
+      (void)co_await responder.send(400, json_type,
+                                    R"({"error":)" + json_string(changed.error().message) + "}");
       co_return;
     }
     apply(*changed);
@@ -299,10 +316,18 @@ Task<void> Replica::set_faults(const ServerRequest& request, Responder& responde
 
 std::string Replica::models_json() const {
   namespace json = boost::json;
-  const json::object permission{{"id", "modelperm-emulated"},    {"object", "model_permission"}, {"created", created_},
-                                {"allow_create_engine", false},  {"allow_sampling", true},       {"allow_logprobs", true},
-                                {"allow_search_indices", false}, {"allow_view", true},           {"allow_fine_tuning", false},
-                                {"organization", "*"},           {"group", nullptr},             {"is_blocking", false}};
+  const json::object permission{{"id", "modelperm-emulated"},
+                                {"object", "model_permission"},
+                                {"created", created_},
+                                {"allow_create_engine", false},
+                                {"allow_sampling", true},
+                                {"allow_logprobs", true},
+                                {"allow_search_indices", false},
+                                {"allow_view", true},
+                                {"allow_fine_tuning", false},
+                                {"organization", "*"},
+                                {"group", nullptr},
+                                {"is_blocking", false}};
   const json::object card{{"id", options_.model},
                           {"object", "model"},
                           {"created", created_},

@@ -55,9 +55,15 @@ void read_stream_options(JsonBody& body, GenerationRequest& request) {
 void read_prompt(JsonBody& body, GenerationRequest& request) {
   const bool ids = request.return_token_ids;
   switch (request.endpoint) {
-    case Endpoint::completions: request.prompts = read_prompts(body, "prompt", ids); break;
-    case Endpoint::chat: request.prompts.push_back(read_messages(body, "messages", "", ids)); break;
-    case Endpoint::messages: request.prompts.push_back(read_messages(body, "messages", "system", ids)); break;
+    case Endpoint::completions:
+      request.prompts = read_prompts(body, "prompt", ids);
+      break;
+    case Endpoint::chat:
+      request.prompts.push_back(read_messages(body, "messages", "", ids));
+      break;
+    case Endpoint::messages:
+      request.prompts.push_back(read_messages(body, "messages", "system", ids));
+      break;
     case Endpoint::responses: {
       const auto input = body.find("input");
       if (input && input->is_string()) {
@@ -72,7 +78,9 @@ void read_prompt(JsonBody& body, GenerationRequest& request) {
 
 void read_bounds(JsonBody& body, GenerationRequest& request) {
   switch (request.endpoint) {
-    case Endpoint::responses: request.max_tokens = body.whole("max_output_tokens", 1, most_tokens); break;
+    case Endpoint::responses:
+      request.max_tokens = body.whole("max_output_tokens", 1, most_tokens);
+      break;
     case Endpoint::messages:
       request.max_tokens = body.whole("max_tokens", 1, most_tokens);
       if (!request.max_tokens) body.reject("max_tokens", "a whole number from 1");
@@ -83,7 +91,9 @@ void read_bounds(JsonBody& body, GenerationRequest& request) {
       request.max_tokens = newer ? newer : older;
       break;
     }
-    case Endpoint::completions: request.max_tokens = body.whole("max_tokens", 1, most_tokens); break;
+    case Endpoint::completions:
+      request.max_tokens = body.whole("max_tokens", 1, most_tokens);
+      break;
   }
   request.min_tokens = body.whole("min_tokens", 0, most_tokens).value_or(0);
   if (request.max_tokens && request.min_tokens > *request.max_tokens) {
@@ -94,7 +104,8 @@ void read_bounds(JsonBody& body, GenerationRequest& request) {
 
 /// The answer would be another one than asked for, so better none.
 void refuse_what_is_not_emulated(JsonBody& body, GenerationRequest& request) {
-  if (request.endpoint == Endpoint::completions && body.flag("echo")) body.reject("echo", "false; it is not emulated");
+  if (request.endpoint == Endpoint::completions && body.flag("echo"))
+    body.reject("echo", "false; it is not emulated");
 }
 
 }  // namespace
@@ -116,7 +127,8 @@ tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, st
   read_prompt(*body, request);
   read_bounds(*body, request);
   refuse_what_is_not_emulated(*body, request);
-  request.sampling_seed = body->whole("seed", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
+  request.sampling_seed =
+      body->whole("seed", std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max());
   constexpr std::size_t longest_id = 512;
   if (const auto id = body->text("request_id"); id && id->size() <= longest_id) request.request_id = *id;
   if (static_cast<std::int64_t>(request.prompts.size()) * request.n > most_sequences) {
@@ -158,7 +170,8 @@ tl::expected<Prompt, ApiError> parse_tokenize(std::string_view bytes, std::strin
   return prompt;
 }
 
-tl::expected<std::vector<std::int64_t>, ApiError> parse_detokenize(std::string_view bytes, std::string_view model) {
+tl::expected<std::vector<std::int64_t>, ApiError> parse_detokenize(std::string_view bytes,
+                                                                   std::string_view model) {
   Parser parser(bytes.size());
   auto body = JsonBody::parse(parser.get(), bytes);
   if (!body) return tl::unexpected(body.error());

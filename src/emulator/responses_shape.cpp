@@ -23,7 +23,8 @@ class ResponsesShape final : public AnswerShape {
       event(out, "response.content_part.added", place() + R"(,"part":)" + part(R"("")"));
     }
     event(out, "response.output_text.delta",
-          place() + R"(,"delta":)" + json_string(text_of(sequence, sequence.delivered, count)) + R"(,"logprobs":[])");
+          place() + R"(,"delta":)" + json_string(text_of(sequence, sequence.delivered, count)) +
+              R"(,"logprobs":[])");
     if (!finished) return;
     const std::string text = json_string(text_of(sequence, 0, sequence.delivered + count));
     event(out, "response.output_text.done", place() + R"(,"text":)" + text + R"(,"logprobs":[])");
@@ -54,8 +55,8 @@ class ResponsesShape final : public AnswerShape {
     return fmt::format(R"({{"type":"output_text","text":{},"annotations":[],"logprobs":[]}})", quoted_text);
   }
   [[nodiscard]] std::string item(std::string_view status, std::string_view content) const {
-    return fmt::format(R"({{"id":{},"type":"message","role":"assistant","status":"{}","content":[{}]}})", item_, status,
-                       content);
+    return fmt::format(R"({{"id":{},"type":"message","role":"assistant","status":"{}","content":[{}]}})",
+                       item_, status, content);
   }
   [[nodiscard]] std::string body(std::string_view status) const {
     const bool ended = status != "in_progress";
@@ -64,9 +65,10 @@ class ResponsesShape final : public AnswerShape {
     const std::string output =
         ended ? item(status, part(json_string(text_of(sequence, 0, sequence.delivered)))) : std::string();
     const std::string usage =
-        ended ? fmt::format(R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{},)"
-                            R"("output_tokens_details":{{"reasoning_tokens":0}},"total_tokens":{}}})",
-                            sum.prompt, sum.completion, sum.prompt + sum.completion)
+        ended ? fmt::format(
+                    R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{},)"
+                    R"("output_tokens_details":{{"reasoning_tokens":0}},"total_tokens":{}}})",
+                    sum.prompt, sum.completion, sum.prompt + sum.completion)
               : "null";
     return fmt::format(R"({{"id":{},"object":"response","created_at":{},"status":"{}","error":null,)"
                        R"("incomplete_details":{},"model":{},"output":[{}],"parallel_tool_calls":true,)"
@@ -76,8 +78,9 @@ class ResponsesShape final : public AnswerShape {
                        json_string(answer_.model), output, usage);
   }
   void event(std::string& out, std::string_view type, std::string_view fields) {
-    fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\",\"sequence_number\":{},{}}}\n\n", type,
-                   type, number_++, fields);
+    fmt::format_to(std::back_inserter(out),
+                   "event: {}\ndata: {{\"type\":\"{}\",\"sequence_number\":{},{}}}\n\n", type, type,
+                   number_++, fields);
   }
 
   Answer answer_;

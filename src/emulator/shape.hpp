@@ -14,7 +14,7 @@ namespace evenkeel::emulator {
 
 /// What an answer is made of. Both views must outlive the shape.
 struct Answer {
-  std::string id;  ///< with its prefix
+  std::string id;            ///< with its prefix
   std::int64_t created = 0;  ///< Unix seconds
   std::string model;
   const GenerationRequest& request;

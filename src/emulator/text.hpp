@@ -8,7 +8,8 @@
 
 namespace evenkeel::emulator {
 
-/// The emulator's tokenizer: a token is a word (what blanks separate), so that a test can count on its fingers.
+/// The emulator's tokenizer: a token is a word (what blanks separate), so that a test can count on its
+/// fingers.
 
 /// Reads a prompt piece by piece: how many tokens, and a hash of all that tells prompts apart.
 class PromptReader {

@@ -19,13 +19,16 @@ TEST(Answers, AStreamHasOneEventATokenAndATrueEnd) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
     http::Fields fields = told(12);
     fields.emplace_back("X-Request-Id", "my-id");
-    const Heard heard = co_await talker.post("/v1/chat/completions", chat + R"(,"stream":true,"stream_options":{"include_usage":true}})", fields);
+    const Heard heard = co_await talker.post(
+        "/v1/chat/completions", chat + R"(,"stream":true,"stream_options":{"include_usage":true}})", fields);
     EXPECT_EQ(heard.code, 200);
     EXPECT_EQ(heard.type, "text/event-stream; charset=utf-8");
     EXPECT_EQ(count_of(heard.body, R"("delta":{"content":" )"), 12U);
     EXPECT_EQ(count_of(heard.body, R"("id":"chatcmpl-my-id")"), 14U);  // role, tokens, usage
     EXPECT_EQ(count_of(heard.body, R"("finish_reason":"stop")"), 1U);
-    EXPECT_NE(heard.body.find(R"("choices":[],"usage":{"prompt_tokens":3,"total_tokens":15,"completion_tokens":12})"), std::string::npos);
+    EXPECT_NE(heard.body.find(
+                  R"("choices":[],"usage":{"prompt_tokens":3,"total_tokens":15,"completion_tokens":12})"),
+              std::string::npos);
     EXPECT_TRUE(heard.body.ends_with("\n\ndata: [DONE]\n\n"));
   });
 }
@@ -40,7 +43,8 @@ TEST(Answers, AStreamAndAPlainAnswerOfOneRequestSayTheSame) {
       return body.substr(from, body.find('"', from) - from);
     };
     std::string joined;
-    for (auto at = streamed.body.find(R"("delta":{"content":")"); at != std::string::npos; at = streamed.body.find(R"("delta":{"content":")", at + 1)) {
+    for (auto at = streamed.body.find(R"("delta":{"content":")"); at != std::string::npos;
+         at = streamed.body.find(R"("delta":{"content":")", at + 1)) {
       const auto from = at + 20;
       joined += streamed.body.substr(from, streamed.body.find('"', from) - from);
     }
@@ -64,7 +68,8 @@ TEST(Answers, TwoReplicasOfOneSeedSayTheSame) {
           Talker talker(fiber, to);
           http::Fields id;
           id.emplace_back("X-Request-Id", "x");
-          Heard heard = co_await talker.post("/v1/messages", R"({"max_tokens":50,"messages":[{"role":"user","content":"hi"}]})", id);
+          Heard heard = co_await talker.post(
+              "/v1/messages", R"({"max_tokens":50,"messages":[{"role":"user","content":"hi"}]})", id);
           into->push_back(std::move(heard.body));
           if (into->size() == 2) fiber.loop().stop();
         },
@@ -77,12 +82,15 @@ TEST(Answers, TwoReplicasOfOneSeedSayTheSame) {
 
 TEST(Answers, SeveralPromptsAndAnswersComeUnderTheirIndex) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
-    const Heard heard = co_await talker.post("/v1/completions", R"({"prompt":["a b","c"],"n":2,"max_tokens":4,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}})");
+    const Heard heard = co_await talker.post(
+        "/v1/completions",
+        R"({"prompt":["a b","c"],"n":2,"max_tokens":4,"ignore_eos":true,"stream":true,"stream_options":{"include_usage":true}})");
     for (const auto* index : {"0", "1", "2", "3"}) {
       EXPECT_EQ(count_of(heard.body, std::string(R"("choices":[{"index":)") + index + ","), 4U);
     }
     EXPECT_EQ(count_of(heard.body, R"("finish_reason":"length")"), 4U);
-    EXPECT_NE(heard.body.find(R"("usage":{"prompt_tokens":3,"total_tokens":19,"completion_tokens":16})"), std::string::npos);
+    EXPECT_NE(heard.body.find(R"("usage":{"prompt_tokens":3,"total_tokens":19,"completion_tokens":16})"),
+              std::string::npos);
   });
 }
 
@@ -90,7 +98,8 @@ TEST(Answers, TheHeadOfAStreamComesBeforeAnyToken) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
     (void)co_await talker.post("/emulator/faults", R"({"stall":true})");
     http::ClientExchange exchange(talker.fiber(), talker.to());
-    EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", chat + R"(,"stream":true})"), ClientStatus::ok);
+    EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", chat + R"(,"stream":true})"),
+              ClientStatus::ok);
     EXPECT_EQ(exchange.status(), 200);  // and there cannot be a token
     EXPECT_EQ(co_await talker.state("running") + co_await talker.state("waiting"), 1);
     (void)co_await talker.ask("DELETE", "/emulator/faults");
@@ -111,7 +120,8 @@ TEST(Answers, ResponsesCanBeFetchedAgainButNotCancelled) {
     EXPECT_EQ(fetched.body, plain.body);
     EXPECT_EQ((co_await talker.post("/v1/responses/resp_x/cancel", "")).code, 400);
     EXPECT_EQ((co_await talker.get("/v1/responses/resp_y")).code, 404);
-    const Heard streamed = co_await talker.post("/v1/responses", R"({"input":"a b","stream":true,"max_output_tokens":2})", told(5));
+    const Heard streamed = co_await talker.post(
+        "/v1/responses", R"({"input":"a b","stream":true,"max_output_tokens":2})", told(5));
     EXPECT_NE(streamed.body.find("event: response.incomplete\n"), std::string::npos);
   });
 }
@@ -120,17 +130,22 @@ TEST(Answers, TokenizeAndDetokenizeCountWords) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
     const Heard ids = co_await talker.post("/tokenize", R"({"prompt":"sea wind"})");
     EXPECT_EQ(ids.body, R"({"count":2,"max_model_len":16000,"tokens":[1114,1127],"token_strs":null})");
-    EXPECT_EQ((co_await talker.post("/detokenize", R"({"tokens":[1114,1127]})")).body, R"({"prompt":" sea wind"})");
-    EXPECT_EQ((co_await talker.post("/v1/messages/count_tokens", R"({"messages":[{"role":"user","content":"a b"}]})")).body,
+    EXPECT_EQ((co_await talker.post("/detokenize", R"({"tokens":[1114,1127]})")).body,
+              R"({"prompt":" sea wind"})");
+    EXPECT_EQ((co_await talker.post("/v1/messages/count_tokens",
+                                    R"({"messages":[{"role":"user","content":"a b"}]})"))
+                  .body,
               R"({"input_tokens":2})");
   });
 }
 
 TEST(Answers, EmbeddingsOfEqualInputsAreEqual) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
-    const Heard heard = co_await talker.post("/v1/embeddings", R"({"input":["a b","c","a b"],"dimensions":4,"encoding_format":"base64"})");
+    const Heard heard = co_await talker.post(
+        "/v1/embeddings", R"({"input":["a b","c","a b"],"dimensions":4,"encoding_format":"base64"})");
     std::vector<std::string> vectors;
-    for (auto at = heard.body.find(R"("embedding":")"); at != std::string::npos; at = heard.body.find(R"("embedding":")", at + 1)) {
+    for (auto at = heard.body.find(R"("embedding":")"); at != std::string::npos;
+         at = heard.body.find(R"("embedding":")", at + 1)) {
       vectors.push_back(heard.body.substr(at + 13, 24));
     }
     EXPECT_EQ(vectors.size(), 3U) << heard.body;
@@ -144,7 +159,9 @@ TEST(Answers, EmbeddingsOfEqualInputsAreEqual) {
 TEST(Answers, TheOtherPagesOfAnEngine) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
     const Heard models = co_await talker.get("/v1/models");
-    EXPECT_NE(models.body.find(R"("owned_by":"vllm","root":"m","parent":null,"max_model_len":16000)"), std::string::npos) << models.body;
+    EXPECT_NE(models.body.find(R"("owned_by":"vllm","root":"m","parent":null,"max_model_len":16000)"),
+              std::string::npos)
+        << models.body;
     const Heard health = co_await talker.get("/health");
     EXPECT_EQ(health.code, 200);
     EXPECT_EQ(health.body, "");
@@ -155,7 +172,8 @@ TEST(Answers, TheOtherPagesOfAnEngine) {
 
 TEST(Answers, WhatIsWrongIsToldInVllmsWords) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
-    const Heard unknown = co_await talker.post("/v1/chat/completions", R"({"model":"x","messages":[{"role":"user","content":"a"}]})");
+    const Heard unknown = co_await talker.post("/v1/chat/completions",
+                                               R"({"model":"x","messages":[{"role":"user","content":"a"}]})");
     EXPECT_EQ(unknown.code, 404);
     EXPECT_NE(unknown.body.find(R"("type":"NotFoundError","param":"model","code":404)"), std::string::npos);
     http::Fields plain;
@@ -190,8 +208,10 @@ TEST(Answers, ARankOutOfRangeIsAnErrorEventOnAStream) {
     rank[0].second = "1";
     EXPECT_EQ((co_await talker.post("/v1/chat/completions", chat + "}", rank)).code, 200);
     const Heard metrics = co_await talker.get("/metrics");
-    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"1\",model_name=\"m\"} 3.0\n"), std::string::npos);
-    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"), std::string::npos);
+    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"1\",model_name=\"m\"} 3.0\n"),
+              std::string::npos);
+    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"),
+              std::string::npos);
   });
 }
 
@@ -200,12 +220,13 @@ TEST(Answers, MetricsCountWhatWasServedAndStandStillAfter) {
     (void)co_await talker.post("/v1/chat/completions", chat + "}", told(9));
     (void)co_await talker.post("/v1/chat/completions", chat + R"(,"max_tokens":4,"stream":true})", told(9));
     const Heard metrics = co_await talker.get("/metrics");
-    for (const auto* line : {"vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 6.0\n",
-                             "vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} 13.0\n",
-                             "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\",model_name=\"m\"} 1.0\n",
-                             "vllm:request_success_total{engine=\"0\",finished_reason=\"length\",model_name=\"m\"} 1.0\n",
-                             "vllm:time_to_first_token_seconds_count{engine=\"0\",model_name=\"m\"} 2.0\n",
-                             "vllm:inter_token_latency_seconds_count{engine=\"0\",model_name=\"m\"} 11.0\n"}) {
+    for (const auto* line :
+         {"vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 6.0\n",
+          "vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} 13.0\n",
+          "vllm:request_success_total{engine=\"0\",finished_reason=\"stop\",model_name=\"m\"} 1.0\n",
+          "vllm:request_success_total{engine=\"0\",finished_reason=\"length\",model_name=\"m\"} 1.0\n",
+          "vllm:time_to_first_token_seconds_count{engine=\"0\",model_name=\"m\"} 2.0\n",
+          "vllm:inter_token_latency_seconds_count{engine=\"0\",model_name=\"m\"} 11.0\n"}) {
       EXPECT_NE(metrics.body.find(line), std::string::npos) << line;
     }
     EXPECT_EQ((co_await talker.get("/metrics")).body, metrics.body);

@@ -22,7 +22,8 @@ TEST(Leaving, FreesTheSlotAndTheBlocksOfAStream) {
   tell(slow_options(), [](Talker& talker) -> Task<void> {
     {
       http::ClientExchange exchange(talker.fiber(), talker.to());
-      EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", endless + "true}"), ClientStatus::ok);
+      EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", endless + "true}"),
+                ClientStatus::ok);
       co_await talker.until_state("running", 1);
       EXPECT_GT(co_await talker.state("used_blocks"), 0);
     }
@@ -39,8 +40,10 @@ Task<void> hang(http::Fiber& fiber, http::Address to, const bool* let_go, int* g
   stream.bind(&fiber);
   if (co_await stream.connected() == http::IoStatus::ok) {
     const std::string body = endless + "false}";
-    const std::string bytes = "POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: " +
-                              std::to_string(body.size()) + "\r\n\r\n" + body;
+    const std::string bytes =
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: "
+        "application/json\r\nContent-Length: " +
+        std::to_string(body.size()) + "\r\n\r\n" + body;
     (void)co_await stream.write_all(bytes);
     while (!*let_go) co_await fiber.sleep_until(fiber.loop().now() + std::chrono::milliseconds(1));
   }
@@ -138,9 +141,10 @@ TEST(Faults, AnErrorMayBeTheFirstEventOfA200) {
     (void)co_await talker.post("/emulator/faults", R"({"error_event_first":true})");
     const Heard streamed = co_await talker.post("/v1/completions", stream20);
     EXPECT_EQ(streamed.code, 200);
-    EXPECT_EQ(streamed.body,
-              "data: {\"error\":{\"message\":\"Injected fault.\",\"type\":\"InternalServerError\",\"param\":null,"
-              "\"code\":500}}\n\ndata: [DONE]\n\n");
+    EXPECT_EQ(
+        streamed.body,
+        "data: {\"error\":{\"message\":\"Injected fault.\",\"type\":\"InternalServerError\",\"param\":null,"
+        "\"code\":500}}\n\ndata: [DONE]\n\n");
     EXPECT_EQ((co_await talker.post("/v1/completions", plain20)).code, 500);
   });
 }
@@ -164,7 +168,9 @@ TEST(Faults, AStalledEngineTakesRequestsAndGoesOnWhenCleared) {
     talker.fiber().loop().spawn(hang, talker.to(), &let_go, &gone);
     co_await talker.until_state("received", 1);
     for (int i = 0; i < 50; ++i) EXPECT_EQ(co_await talker.state("completed"), 0);
-    EXPECT_NE((co_await talker.get("/metrics")).body.find("vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"), std::string::npos);
+    EXPECT_NE((co_await talker.get("/metrics"))
+                  .body.find("vllm:generation_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"),
+              std::string::npos);
     (void)co_await talker.ask("DELETE", "/emulator/faults");
     co_await talker.until_state("completed", 1);
     let_go = true;
@@ -203,7 +209,11 @@ TEST(Options, AreRefusedInWords) {
   EXPECT_NE(complaint([](EmulatorOptions& o) { o.time_scale = 0; }).find("0.001 to 1000"), std::string::npos);
   EXPECT_NE(complaint([](EmulatorOptions& o) { o.replicas = 65; }).find("1 to 64"), std::string::npos);
   EXPECT_NE(complaint([](EmulatorOptions& o) { o.model.clear(); }).find("1 to 256"), std::string::npos);
-  EXPECT_NE(complaint([](EmulatorOptions& o) { o.port = 65535; o.replicas = 2; }).find("65535"), std::string::npos);
+  EXPECT_NE(complaint([](EmulatorOptions& o) {
+              o.port = 65535;
+              o.replicas = 2;
+            }).find("65535"),
+            std::string::npos);
   EXPECT_NE(complaint([](EmulatorOptions& o) { o.engine.slots = 0; }), "");
 }
 

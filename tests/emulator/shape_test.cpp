@@ -29,7 +29,11 @@ struct Talk {
   Talk(Endpoint endpoint, std::string_view body, std::size_t answers, engine::FinishReason reason)
       : request(*parse_generation(endpoint, body, "m")) {
     for (std::size_t i = 0; i < answers; ++i) {
-      sequences.push_back({.prompt = 0, .prompt_tokens = request.prompts[0].tokens, .output_tokens = 3, .reason = reason, .key = 7 + i});
+      sequences.push_back({.prompt = 0,
+                           .prompt_tokens = request.prompts[0].tokens,
+                           .output_tokens = 3,
+                           .reason = reason,
+                           .key = 7 + i});
     }
     shape = make_shape({std::string(id_prefix(endpoint)) + "r1", 1700000000, "m", request, sequences});
     shape->begin(out);
@@ -65,9 +69,10 @@ TEST(ChatStream, UsageRidesOnEveryChunkAndOnOneOfItsOwn) {
 }
 
 TEST(CompletionStream, TwoAnswersInterleaveUnderTheirIndexWithTokenIds) {
-  Talk talk(Endpoint::completions,
-            R"({"prompt":"sea wind","n":2,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}})", 2,
-            FinishReason::length);
+  Talk talk(
+      Endpoint::completions,
+      R"({"prompt":"sea wind","n":2,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}})",
+      2, FinishReason::length);
   talk.say(0, 1);
   talk.say(1, 1, true);
   talk.say(0, 1, true);
@@ -102,7 +107,8 @@ TEST(ResponsesStream, GoesThroughItsEventsInOrder) {
 }
 
 TEST(MessagesStream, GoesThroughItsEventsInOrder) {
-  Talk talk(Endpoint::messages, R"({"max_tokens":2,"messages":[{"role":"user","content":"a b c d e"}]})", 1, FinishReason::length);
+  Talk talk(Endpoint::messages, R"({"max_tokens":2,"messages":[{"role":"user","content":"a b c d e"}]})", 1,
+            FinishReason::length);
   talk.say(0, 1);
   talk.say(0, 1, true);
   talk.shape->end(talk.out);
@@ -110,7 +116,8 @@ TEST(MessagesStream, GoesThroughItsEventsInOrder) {
 }
 
 TEST(ErrorBody, OfAModelThatIsNotServed) {
-  const auto refused = parse_generation(Endpoint::chat, R"({"model":"gpt-5","messages":[{"role":"user","content":"x"}]})", "m");
+  const auto refused = parse_generation(
+      Endpoint::chat, R"({"model":"gpt-5","messages":[{"role":"user","content":"x"}]})", "m");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(openai_error(refused.error()), transcript("error-unknown-model.json"));
 }

@@ -23,7 +23,8 @@ TEST(PromptReader, TellsPromptsApartByEveryByteAndByWhereTheirPiecesEnd) {
     return reader.hash();
   };
   EXPECT_EQ(hash({"a b"}), hash({"a b"}));
-  const std::set<std::uint64_t> different = {hash({"a b"}), hash({"a c"}), hash({"a  b"}), hash({"a b", ""}), hash({"a ", "b"})};
+  const std::set<std::uint64_t> different = {hash({"a b"}), hash({"a c"}), hash({"a  b"}), hash({"a b", ""}),
+                                             hash({"a ", "b"})};
   EXPECT_EQ(different.size(), 5U);
 }
 
