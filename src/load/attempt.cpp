@@ -160,13 +160,15 @@ Task<bool> try_once(Fiber& fiber, Attempt& attempt) {
 }  // namespace
 
 Task<void> run_attempt(Fiber& fiber, Attempt& attempt) {
+  RequestRecord& record = *attempt.record;
   // The turn may be long since begun: texts of other requests were made in it.
-  attempt.record->sent = attempt.since_start(fiber.loop().refresh_now());
-  attempt.record->prompt = attempt.record->trace_prompt;
-  while (!co_await try_once(fiber, attempt)) {
-    attempt.reconnected = true;
-    attempt.client.pool.clear();  // its neighbours were as idle
-  }
+  record.sent = attempt.since_start(fiber.loop().refresh_now());
+  record.prompt = record.trace_prompt;
+  const bool settled = co_await try_once(fiber, attempt);
+  if (settled) co_return;
+  attempt.reconnected = true;
+  attempt.client.pool.clear();  // its neighbours were as idle
+  (void)co_await try_once(fiber, attempt);
 }
 
 }  // namespace evenkeel::load
