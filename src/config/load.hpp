@@ -18,7 +18,7 @@ namespace evenkeel::config {
 struct FlagValues {
   std::string config_file;
   std::vector<std::string> worker_urls;      ///< replace the file's workers
-  std::map<std::string, std::string> given;  ///< by flag name with its dashes
+  std::map<std::string, std::vector<std::string>> given;  ///< by flag name with its dashes; one word unless a list
   bool print_config = false;
 };
 
