@@ -174,7 +174,9 @@ TEST_P(RandomOperations, KeepEveryLimitAndTellEachRequestOnce) {
     std::vector<std::int64_t> highest = {1, 2, 3, 2};
     for (std::size_t i = 0; i < highest.size(); ++i) {
       desk.worker("w" + std::to_string(i), highest[i],
-                  i == 0 ? std::vector{model_b} : i == 3 ? std::vector{model_a} : std::vector{model_a, model_b});
+                  i == 0   ? std::vector{model_b}
+                  : i == 3 ? std::vector{model_a}
+                           : std::vector{model_a, model_b});
     }
     Crowd crowd;
     for (int i = 0; i < 1500; ++i) {
@@ -186,7 +188,8 @@ TEST_P(RandomOperations, KeepEveryLimitAndTellEachRequestOnce) {
         ASSERT_EQ(status.load.in_flight, mine) << "seed " << seed << ", operation " << i;
         ASSERT_LE(status.load.in_flight, highest[status.id.value]) << "seed " << seed << ", operation " << i;
       }
-      const auto waiting = std::count_if(crowd.slips.begin(), crowd.slips.end(), [](const auto& s) { return s->waits(); });
+      const auto waiting =
+          std::count_if(crowd.slips.begin(), crowd.slips.end(), [](const auto& s) { return s->waits(); });
       ASSERT_EQ(desk.dispatcher.pool().waiting, static_cast<std::size_t>(waiting));
       ASSERT_LE(waiting, 20);
       ASSERT_TRUE(desk.dispatcher.sound());
@@ -228,8 +231,9 @@ TEST_P(RandomOperations, NeverSendARequestWhereItMustNotGo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RandomOperations,
-                         ::testing::Values("random", "round_robin", "power_of_two", "least_requests", "least_tokens",
-                                           "least_wait", "consistent_hash", "in_pairs", "wild"),
+                         ::testing::Values("random", "round_robin", "power_of_two", "least_requests",
+                                           "least_tokens", "least_wait", "consistent_hash", "in_pairs",
+                                           "wild"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST(Admission, GivesTheSamePlacementsForTheSameCallsAndSeed) {
@@ -247,7 +251,8 @@ TEST(Admission, GivesTheSamePlacementsForTheSameCallsAndSeed) {
       }
       desk.pass(milliseconds(20));
     }
-    // The lengths still to come are nowhere in what was asked; what the leases go on to produce changes no past.
+    // The lengths still to come are nowhere in what was asked; what the leases go on to produce changes no
+    // past.
     for (const auto& slip : slips) {
       places.push_back(slip->placed() ? slip->lease.worker().value : 99);
       slip->lease.generated(hidden_output);
@@ -287,7 +292,8 @@ TEST(Admission, GivesAFreedSlotOfASharedWorkerToTheModelThatWaitsLonger) {
   for (const ModelId model : {model_b, model_a, model_b, model_b, model_a, model_b}) ask(model);
   running->lease.end(Outcome::completed);
   while (true) {
-    const auto holder = std::find_if(slips.begin(), slips.end(), [](const auto& slip) { return slip->placed(); });
+    const auto holder =
+        std::find_if(slips.begin(), slips.end(), [](const auto& slip) { return slip->placed(); });
     if (holder == slips.end()) break;
     (*holder)->lease.end(Outcome::completed);
   }

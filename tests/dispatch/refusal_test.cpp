@@ -298,8 +298,8 @@ TEST(WaitTooLong, IsNotSaidWhileTheWaitIsShort) {
   EXPECT_TRUE(desk.submit(asking())->waits());
 }
 
-/// Long answers end in lumps: four at a time every 40 seconds. Between two lumps nothing ends, and that alone is
-/// no sign that nothing will.
+/// Long answers end in lumps: four at a time every 40 seconds. Between two lumps nothing ends, and that alone
+/// is no sign that nothing will.
 TEST(WaitTooLong, IsNotSaidBetweenTheLumpsOfLongAnswers) {
   Desk desk;
   desk.worker("one", 4);

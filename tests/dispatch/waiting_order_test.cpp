@@ -34,7 +34,8 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  std::size_t ask(std::uint64_t client, std::int64_t priority = 0, std::int64_t prompt = 100, Excluded excluded = {}) {
+  std::size_t ask(std::uint64_t client, std::int64_t priority = 0, std::int64_t prompt = 100,
+                  Excluded excluded = {}) {
     const std::size_t index = asked.size();
     Submission what = asking(client, priority, prompt);
     what.excluded = excluded;
@@ -60,8 +61,8 @@ class Queue {
   [[nodiscard]] std::size_t running() const { return running_.size(); }
 
   Desk desk;
-  std::vector<Asked> asked;           ///< in order of arrival
-  std::vector<std::size_t> entered;   ///< indices into `asked`, in order of entering
+  std::vector<Asked> asked;          ///< in order of arrival
+  std::vector<std::size_t> entered;  ///< indices into `asked`, in order of entering
 
  private:
   void take(std::size_t from) {
@@ -108,8 +109,8 @@ TEST(WaitingOrder, LetsALightClientThroughAHeavyOne) {
   EXPECT_LE(served, 51);
 }
 
-/// Start-time fair queueing promises two backlogged clients work that differs by at most the largest request of
-/// each (Goyal, Vin and Cheng 1996, theorem 1, weights 1).
+/// Start-time fair queueing promises two backlogged clients work that differs by at most the largest request
+/// of each (Goyal, Vin and Cheng 1996, theorem 1, weights 1).
 TEST(WaitingOrder, BoundsTheLagBetweenBackloggedClients) {
   const DispatcherOptions options = uncapped();
   Random random(41);
@@ -147,7 +148,8 @@ TEST(WaitingOrder, DoesNotChargeAClientForWhatItTookBack) {
   queue.ask(1);
   std::vector<std::size_t> taken_back;
   for (int i = 0; i < 50; ++i) taken_back.push_back(queue.ask(2));
-  for (const std::size_t index : taken_back) ASSERT_TRUE(queue.desk.dispatcher.cancel(*queue.asked[index].slip->queued));
+  for (const std::size_t index : taken_back)
+    ASSERT_TRUE(queue.desk.dispatcher.cancel(*queue.asked[index].slip->queued));
   for (int i = 0; i < 20; ++i) queue.ask(3);
   const std::size_t again = queue.ask(2);
   for (int i = 0; i < 5; ++i) queue.release();
@@ -163,7 +165,8 @@ std::vector<int> overtakings(const Queue& queue) {
     for (std::size_t earlier = 0; earlier < entered; ++earlier) {
       const auto place = std::find(queue.entered.begin(), queue.entered.end(), earlier);
       const bool still_waited = static_cast<std::size_t>(place - queue.entered.begin()) > at;
-      if (still_waited && queue.asked[earlier].slip->queued && queue.asked[earlier].priority <= queue.asked[entered].priority) {
+      if (still_waited && queue.asked[earlier].slip->queued &&
+          queue.asked[earlier].priority <= queue.asked[entered].priority) {
         ++out[earlier];
       }
     }
@@ -210,7 +213,8 @@ TEST(OvertakingCap, IsNeverExceededUnderRandomLoad) {
       std::int64_t slots = 2;
       for (int i = 0; i < 500; ++i) {
         const std::uint64_t client = random.below(2) == 0 ? 1 : 2 + random.below(30);
-        queue.ask(client, static_cast<std::int64_t>(random.below(2)), static_cast<std::int64_t>(random.below(8000)));
+        queue.ask(client, static_cast<std::int64_t>(random.below(2)),
+                  static_cast<std::int64_t>(random.below(8000)));
         if (random.below(9) == 0) queue.resize(slots += static_cast<std::int64_t>(random.below(8)));
         if (queue.running() > 0 && random.below(3) > 0) queue.release();
       }

@@ -16,7 +16,9 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A worker that saturates: rises nearly in proportion, then bends towards 400 a second.
-double truth(double running) { return 400 * running / (running + 7); }
+double truth(double running) {
+  return 400 * running / (running + 7);
+}
 
 void watch(RateCurve& curve, double running, double rate, int tenths) {
   for (int i = 0; i < tenths; ++i) curve.observe(running, rate * 0.1, milliseconds(100));
@@ -58,12 +60,12 @@ TEST(RateCurve, IsLinearBetweenLevelsProportionalBelowAndFlatAbove) {
   watch(curve, 4, 100, 50);
   watch(curve, 8, 180, 50);
   EXPECT_NEAR(curve.at(4), 100, 1e-9);
-  EXPECT_NEAR(curve.at(5), 120, 1e-9);   // 100 + 1/4 of 80
-  EXPECT_NEAR(curve.at(7), 160, 1e-9);   // 100 + 3/4 of 80
+  EXPECT_NEAR(curve.at(5), 120, 1e-9);  // 100 + 1/4 of 80
+  EXPECT_NEAR(curve.at(7), 160, 1e-9);  // 100 + 3/4 of 80
   EXPECT_NEAR(curve.at(8), 180, 1e-9);
-  EXPECT_NEAR(curve.at(2), 50, 1e-9);    // half of 4
+  EXPECT_NEAR(curve.at(2), 50, 1e-9);  // half of 4
   EXPECT_NEAR(curve.at(1), 25, 1e-9);
-  EXPECT_NEAR(curve.at(9), 180, 1e-9);   // never seen: flat
+  EXPECT_NEAR(curve.at(9), 180, 1e-9);  // never seen: flat
   EXPECT_NEAR(curve.at(1000), 180, 1e-9);
 }
 

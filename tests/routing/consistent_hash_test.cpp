@@ -15,7 +15,8 @@ namespace {
 using namespace testing;
 
 /// Where each key would go on an idle fleet of the given candidates.
-std::map<std::uint64_t, std::string> owners(const Fleet& fleet, const std::vector<std::uint32_t>& candidates, int keys) {
+std::map<std::uint64_t, std::string> owners(const Fleet& fleet, const std::vector<std::uint32_t>& candidates,
+                                            int keys) {
   ConsistentHash policy;
   Random random(1);
   std::map<std::uint64_t, std::string> out;
@@ -90,7 +91,8 @@ TEST(ConsistentHash, NeverLoadsAWorkerBeyondTheBoundEvenForOneKey) {
       ++fleet.workers[placement.worker].load.in_flight;
       const double mean = placed / static_cast<double>(workers);
       const auto bound = static_cast<std::int64_t>(std::ceil(1.25 * mean));
-      for (const auto& worker : fleet.workers) ASSERT_LE(worker.load.in_flight, bound) << placed << " on " << workers;
+      for (const auto& worker : fleet.workers)
+        ASSERT_LE(worker.load.in_flight, bound) << placed << " on " << workers;
     }
   }
 }
@@ -154,7 +156,9 @@ TEST(ConsistentHash, SendsARequestWithoutAKeyToTheLeastLoaded) {
     const auto all = fleet.all();
     const auto placement = place(policy, fleet, request_for(all), random);
     EXPECT_EQ(placement.reason, "no_key");
-    const auto load = [](const fleet::WorkerView& w) { return static_cast<double>(w.load.in_flight) + w.foreign_requests; };
+    const auto load = [](const fleet::WorkerView& w) {
+      return static_cast<double>(w.load.in_flight) + w.foreign_requests;
+    };
     for (const auto& worker : fleet.workers) ASSERT_LE(load(fleet.workers[placement.worker]), load(worker));
   }
 }

@@ -27,7 +27,8 @@ TEST(Registry, NamesTheNearestToAnUnknownName) {
   const auto wrong = make_policy("least_wiat");
   ASSERT_FALSE(wrong.has_value());
   EXPECT_NE(wrong.error().message.find("\"least_wiat\""), std::string::npos) << wrong.error().message;
-  EXPECT_NE(wrong.error().message.find("did you mean \"least_wait\""), std::string::npos) << wrong.error().message;
+  EXPECT_NE(wrong.error().message.find("did you mean \"least_wait\""), std::string::npos)
+      << wrong.error().message;
 }
 
 TEST(Registry, ListsWhatIsAllowedWhenNothingIsNear) {
@@ -71,8 +72,10 @@ TEST_P(EveryPolicy, PlacesEachRequestOnceOnACandidateWithASlotAndNoneBeyond) {
     for (std::size_t i = 0; i < taken.size(); ++i) ASSERT_LE(taken[i], fleet.workers[i].free_slots());
     for (std::size_t r = 0; r < waiting.size(); ++r) {
       ASSERT_LE(placed[r], 1);
-      if (placed[r] == 1) continue;  // one that holds must have found all its candidates filled by those before
-      for (const std::uint32_t index : waiting[r].candidates) ASSERT_EQ(taken[index], fleet.workers[index].free_slots());
+      if (placed[r] == 1)
+        continue;  // one that holds must have found all its candidates filled by those before
+      for (const std::uint32_t index : waiting[r].candidates)
+        ASSERT_EQ(taken[index], fleet.workers[index].free_slots());
     }
   }
 }

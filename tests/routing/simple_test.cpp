@@ -32,8 +32,9 @@ TEST(RandomChoice, IsUniformOverTheCandidatesWhateverTheyCarry) {
   EXPECT_LT(chi_squared(seen, expected), chi_squared_limit(4));
 }
 
-std::vector<std::uint32_t> rounds(Policy& policy, const Fleet& fleet, const std::vector<std::uint32_t>& candidates,
-                                  int count, ModelId model = {}) {
+std::vector<std::uint32_t> rounds(Policy& policy, const Fleet& fleet,
+                                  const std::vector<std::uint32_t>& candidates, int count,
+                                  ModelId model = {}) {
   Random random(1);
   std::vector<std::uint32_t> ids;
   for (int i = 0; i < count; ++i) {
@@ -90,7 +91,8 @@ TEST(PowerOfTwo, TakesEachRankAsOftenAsTheLesserOfARandomPairIsIt) {
   constexpr int draws = 60000;
   for (int i = 0; i < draws; ++i) {
     const auto all = fleet.all();
-    ++seen[static_cast<std::size_t>(fleet.workers[place(policy, fleet, request_for(all), random).worker].load.in_flight)];
+    ++seen[static_cast<std::size_t>(
+        fleet.workers[place(policy, fleet, request_for(all), random).worker].load.in_flight)];
   }
   EXPECT_EQ(seen[5], 0) << "the most loaded loses against every other";
   std::vector<double> expected;  // of 15 pairs, rank r is the lesser in 5 - r
@@ -136,7 +138,8 @@ TEST_P(LeastRule, ChoosesASmallestByBruteForceAndKnowsNoFavourite) {
     if (candidates.empty()) continue;
     const auto placement = place(*policy, fleet, request_for(candidates), random);
     double least = GetParam().cost(fleet.workers[candidates.front()]);
-    for (const std::uint32_t index : candidates) least = std::min(least, GetParam().cost(fleet.workers[index]));
+    for (const std::uint32_t index : candidates)
+      least = std::min(least, GetParam().cost(fleet.workers[index]));
     ASSERT_NE(std::find(candidates.begin(), candidates.end(), placement.worker), candidates.end());
     ASSERT_EQ(GetParam().cost(fleet.workers[placement.worker]), least);
     ASSERT_NEAR(placement.score, least, 1e-9 * (1 + least));
@@ -176,19 +179,19 @@ TEST_P(LeastRule, SpreadsABurstThatIsPlannedAtOnce) {
   EXPECT_EQ(seen, (std::vector<int>{2, 2, 2, 2}));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Simple, LeastRule,
-    ::testing::Values(Rule{"least_requests",
-                           [](const fleet::WorkerView& w) {
-                             return static_cast<double>(w.load.in_flight) + w.foreign_requests;
-                           }},
-                      Rule{"least_tokens",
-                           [](const fleet::WorkerView& w) {  // held, and owed once more
-                             return (w.load.prompt_tokens + w.load.generated_tokens + w.load.queued_prompt +
-                                     w.foreign_tokens)
-                                 .as_double();
-                           }}),
-    [](const auto& tested) { return std::string(tested.param.policy); });
+INSTANTIATE_TEST_SUITE_P(Simple, LeastRule,
+                         ::testing::Values(Rule{"least_requests",
+                                                [](const fleet::WorkerView& w) {
+                                                  return static_cast<double>(w.load.in_flight) +
+                                                         w.foreign_requests;
+                                                }},
+                                           Rule{"least_tokens",
+                                                [](const fleet::WorkerView& w) {  // held, and owed once more
+                                                  return (w.load.prompt_tokens + w.load.generated_tokens +
+                                                          w.load.queued_prompt + w.foreign_tokens)
+                                                      .as_double();
+                                                }}),
+                         [](const auto& tested) { return std::string(tested.param.policy); });
 
 TEST(LeastTokens, SeesAnImbalanceThatEqualRequestCountsHide) {
   Fleet fleet(2);

@@ -1,6 +1,7 @@
 #pragma once
 
-// A dispatcher under virtual time, slips that keep what became of each submission, and policies that misbehave.
+// A dispatcher under virtual time, slips that keep what became of each submission, and policies that
+// misbehave.
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,8 @@ inline Submission asking(std::uint64_t client = 1, std::int64_t priority = 0, st
 
 class Desk {
  public:
-  explicit Desk(DispatcherOptions options = {}, std::string_view policy = "least_requests", std::uint64_t seed = 1)
+  explicit Desk(DispatcherOptions options = {}, std::string_view policy = "least_requests",
+                std::uint64_t seed = 1)
       : Desk(options, std::move(*routing::make_policy(policy)), seed) {}
   Desk(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, std::uint64_t seed = 1)
       : dispatcher(options, std::move(policy), clock, seed) {}
@@ -115,7 +117,8 @@ class Holding final : public routing::Policy {
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView&, Time, Random&,
             std::vector<fleet::Placement>& placements) override {
     if (holding_) return;
-    for (std::uint32_t i = 0; i < waiting.size(); ++i) placements.push_back({i, waiting[i].candidates[0], "let_go", 0, 1});
+    for (std::uint32_t i = 0; i < waiting.size(); ++i)
+      placements.push_back({i, waiting[i].candidates[0], "let_go", 0, 1});
   }
 
  private:
