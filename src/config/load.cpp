@@ -1,8 +1,8 @@
 #include "config/load.hpp"
 
-#include <fstream>
-
 #include <fmt/format.h>
+
+#include <fstream>
 
 #include "config/table.hpp"
 #include "config/toml_file.hpp"

@@ -17,8 +17,9 @@ namespace evenkeel::config {
 /// What stood on the command line, as text; `load` reads it.
 struct FlagValues {
   std::string config_file;
-  std::vector<std::string> worker_urls;      ///< replace the file's workers
-  std::map<std::string, std::vector<std::string>> given;  ///< by flag name with its dashes; one word unless a list
+  std::vector<std::string> worker_urls;  ///< replace the file's workers
+  std::map<std::string, std::vector<std::string>>
+      given;  ///< by flag name with its dashes; one word unless a list
   bool print_config = false;
 };
 
@@ -26,15 +27,17 @@ struct FlagValues {
 /// the app's parse and must live until then.
 void add_serve_flags(CLI::App& app, FlagValues& values);
 
-/// Defaults, then the file, then the flags, checked as a whole. An error names the place (file:line:column or the
-/// flag), what was found and what is allowed. Reads the configuration file and the key files, asks no network.
+/// Defaults, then the file, then the flags, checked as a whole. An error names the place (file:line:column or
+/// the flag), what was found and what is allowed. Reads the configuration file and the key files, asks no
+/// network.
 [[nodiscard]] Result<ServeSettings> load(const FlagValues& flags);
 
 /// The same from a text instead of a file; `source` names it in errors.
-[[nodiscard]] Result<ServeSettings> load_text(std::string_view toml, const std::string& source, const FlagValues& flags);
+[[nodiscard]] Result<ServeSettings> load_text(std::string_view toml, const std::string& source,
+                                              const FlagValues& flags);
 
-/// What cannot work: two workers of one name, an alias that is taken, limits that contradict each other, a key that cannot be read.
-/// Also fills in workers' default names.
+/// What cannot work: two workers of one name, an alias that is taken, limits that contradict each other, a
+/// key that cannot be read. Also fills in workers' default names.
 [[nodiscard]] Result<ServeSettings> check(ServeSettings settings);
 /// One worker alone, as check does it, for one that is added while the router runs.
 [[nodiscard]] Result<WorkerSetting> check(WorkerSetting worker);

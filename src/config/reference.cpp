@@ -17,14 +17,16 @@ std::string flag_cell(const Setting<Owner>& setting) {
 }
 
 template <class Owner>
-void append_rows(std::string& out, std::span<const Setting<Owner>> settings, std::string_view table, bool with_flags) {
+void append_rows(std::string& out, std::span<const Setting<Owner>> settings, std::string_view table,
+                 bool with_flags) {
   Owner defaults;
   out += with_flags ? "| key | flag | default | allowed | meaning |\n|---|---|---|---|---|\n"
                     : "| key | default | allowed | meaning |\n|---|---|---|---|\n";
   for (const auto& setting : settings) {
     if (setting.table != table) continue;
     const std::string flag = with_flags ? fmt::format(" {} |", flag_cell(setting)) : "";
-    out += fmt::format("| `{}` |{} `{}` | {} | {} |\n", setting.key, flag, print(setting, defaults), allowed(setting), setting.doc);
+    out += fmt::format("| `{}` |{} `{}` | {} | {} |\n", setting.key, flag, print(setting, defaults),
+                       allowed(setting), setting.doc);
   }
 }
 
@@ -44,7 +46,9 @@ std::string reference_markdown() {
   append_rows(out, worker_table(), "workers", false);
   out += "\n### `[[models]]`\n\n";
   append_rows(out, model_table(), "models", false);
-  out += "| `timeouts` | those of `[timeouts]` and its flags | a table with the keys of `[timeouts]` | Its own, where they differ |\n";
+  out +=
+      "| `timeouts` | those of `[timeouts]` and its flags | a table with the keys of `[timeouts]` | Its own, "
+      "where they differ |\n";
   return out;
 }
 

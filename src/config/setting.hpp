@@ -15,8 +15,8 @@
 
 namespace evenkeel::config {
 
-/// A value as it was written, before anybody knows what it is for. `FlagWords` come from the command line, where
-/// all is text; the others from TOML, where a number is no string.
+/// A value as it was written, before anybody knows what it is for. `FlagWords` come from the command line,
+/// where all is text; the others from TOML, where a number is no string.
 using FlagWords = std::vector<std::string>;
 struct TomlList {
   std::vector<std::string> items;
@@ -55,11 +55,12 @@ template <class Owner>
 struct Setting {
   std::string_view table;  ///< "" = top level
   std::string_view key;
-  std::string_view flag;   ///< with dashes; "" = file only
+  std::string_view flag;  ///< with dashes; "" = file only
   std::variant<Text<Owner>, List<Owner>, Switch<Owner>, Number<Owner, int>, Number<Owner, std::int64_t>,
-               Number<Owner, std::uint64_t>, Number<Owner, double>, Number<Owner, Duration>, Number<Owner, Bytes>>
+               Number<Owner, std::uint64_t>, Number<Owner, double>, Number<Owner, Duration>,
+               Number<Owner, Bytes>>
       value;
-  std::string_view doc;    ///< one line, no full stop
+  std::string_view doc;  ///< one line, no full stop
 
   [[nodiscard]] std::string path() const {
     return table.empty() ? std::string(key) : std::string(table) + "." + std::string(key);

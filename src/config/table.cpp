@@ -18,7 +18,9 @@ constexpr Duration tick = 1ms;
 constexpr std::int64_t many = 1'000'000'000;
 constexpr Bytes tebibyte{1LL << 40U};
 
-vector<std::string_view> choices_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
+vector<std::string_view> choices_of(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
 
 vector<std::string_view> engine_choices() {
   vector<std::string_view> all = {"auto"};
@@ -40,7 +42,9 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
     std::visit(
         [&](const auto& value) {
           using Value = typename std::decay_t<decltype(value)>::Value;
-          const auto at = [part, inner = value.at](ServeSettings& whole) -> Value& { return inner(whole.*part); };
+          const auto at = [part, inner = value.at](ServeSettings& whole) -> Value& {
+            return inner(whole.*part);
+          };
           if constexpr (requires { value.least; }) {
             lifted.value = Number<ServeSettings, Value>{at, value.least, value.most};
           } else if constexpr (requires { value.choices; }) {
@@ -59,17 +63,20 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
 vector<Setting<ServeSettings>> top_level() {
   using S = ServeSettings;
   return {
-      {"", "policy", "--policy", Text<S>{&S::policy, choices_of(routing::policy_names())}, "How a worker is chosen"},
+      {"", "policy", "--policy", Text<S>{&S::policy, choices_of(routing::policy_names())},
+       "How a worker is chosen"},
       {"", "host", "--host", Text<S>{&S::host, {}}, "Address that clients connect to"},
       {"", "port", "--port", number(&S::port, 0, 65535), "Its port; 0 = any free one"},
-      {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}}, "Address of the admin API and the metrics"},
+      {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}},
+       "Address of the admin API and the metrics"},
       {"", "admin_port", "--admin-port", number(&S::admin_port, 0, 65535), "Its port; 0 = any free one"},
       {"", "threads", "--threads", number(&S::threads, 0, 1024), "Relay shards; 0 = one per core"},
       {"", "seed", "--seed", number<S, std::uint64_t>(&S::seed, 0, std::numeric_limits<std::int64_t>::max()),
        "Of the decisions' random draws; 0 = from the system"},
       {"", "max_in_flight", "--max-in-flight", number<S, std::int64_t>(&S::max_in_flight, 0, 1'000'000),
        "Requests at once per worker; 0 = what the engine tells, else the default of its kind"},
-      {"", "access_log", "--access-log", Text<S>{&S::access_log, {}}, "A file, \"-\" for standard output, or \"off\""},
+      {"", "access_log", "--access-log", Text<S>{&S::access_log, {}},
+       "A file, \"-\" for standard output, or \"off\""},
       {"", "receipts", "--receipts", Switch<S>{&S::receipts}, "X-Evenkeel-* fields on answers"},
       {"", "metrics_on_public_port", "--metrics-on-public-port", Switch<S>{&S::metrics_on_public_port},
        "Serve /metrics to clients too"},
@@ -95,47 +102,61 @@ vector<Setting<ServeSettings>> top_level() {
 vector<Setting<Timeouts>> timeout_entries() {
   using T = Timeouts;
   return {
-      {"timeouts", "connect", "--connect-timeout", number<T, Duration>(&T::connect, 0s, day), "To connect to a worker; 0 = off"},
+      {"timeouts", "connect", "--connect-timeout", number<T, Duration>(&T::connect, 0s, day),
+       "To connect to a worker; 0 = off"},
       {"timeouts", "first_byte", "--first-byte-timeout", number<T, Duration>(&T::first_byte, 0s, day),
        "From the request's last byte sent to the first of the answer's body; 0 = off"},
-      {"timeouts", "silence", "--silence-timeout", number<T, Duration>(&T::silence, 0s, day), "Between bytes of the answer; 0 = off"},
-      {"timeouts", "total", "--total-timeout", number<T, Duration>(&T::total, 0s, day), "From arrival to the last byte; 0 = off"},
+      {"timeouts", "silence", "--silence-timeout", number<T, Duration>(&T::silence, 0s, day),
+       "Between bytes of the answer; 0 = off"},
+      {"timeouts", "total", "--total-timeout", number<T, Duration>(&T::total, 0s, day),
+       "From arrival to the last byte; 0 = off"},
   };
 }
 
 vector<Setting<RetrySettings>> retry_entries() {
   using R = RetrySettings;
   return {
-      {"retry", "attempts", "--retry-attempts", number(&R::attempts, 1, 100), "Attempts of one request, the first included; 1 = no retries"},
-      {"retry", "budget", "--retry-budget", number(&R::budget, 0.0, 1.0), "Retries as a share of the model's recent first attempts"},
+      {"retry", "attempts", "--retry-attempts", number(&R::attempts, 1, 100),
+       "Attempts of one request, the first included; 1 = no retries"},
+      {"retry", "budget", "--retry-budget", number(&R::budget, 0.0, 1.0),
+       "Retries as a share of the model's recent first attempts"},
       {"retry", "backoff", "--retry-backoff", number<R, Duration>(&R::backoff, 0s, 1min),
        "Mean of the pause before the first retry; doubles each time, fully jittered"},
-      {"retry", "backoff_cap", "--retry-backoff-cap", number<R, Duration>(&R::backoff_cap, 0s, 10min), "The mean grows to this at most"},
+      {"retry", "backoff_cap", "--retry-backoff-cap", number<R, Duration>(&R::backoff_cap, 0s, 10min),
+       "The mean grows to this at most"},
   };
 }
 
 vector<Setting<HealthSettings>> health_entries() {
   using H = HealthSettings;
   return {
-      {"health", "interval", "--health-interval", number<H, Duration>(&H::interval, 10ms, 1h), "Between two probes of a worker"},
-      {"health", "timeout", "--health-timeout", number<H, Duration>(&H::timeout, tick, 10min), "A probe that takes longer is bad"},
-      {"health", "rise", "--health-rise", number(&H::rise, 1, 1000), "Good probes in a row that bring a worker back"},
+      {"health", "interval", "--health-interval", number<H, Duration>(&H::interval, 10ms, 1h),
+       "Between two probes of a worker"},
+      {"health", "timeout", "--health-timeout", number<H, Duration>(&H::timeout, tick, 10min),
+       "A probe that takes longer is bad"},
+      {"health", "rise", "--health-rise", number(&H::rise, 1, 1000),
+       "Good probes in a row that bring a worker back"},
       {"health", "fall", "--health-fall", number(&H::fall, 1, 1000), "Bad probes in a row that take it out"},
       {"health", "breaker_faults", "--breaker-faults", number(&H::breaker_faults, 0, 1'000'000),
        "Faults of requests in a row that open a worker's breaker; 0 = never"},
       {"health", "breaker_open", "--breaker-open", number<H, Duration>(&H::breaker_open, tick, 1h),
        "How long it stays open before a trial; doubles while trials fail"},
-      {"health", "breaker_cap", "--breaker-cap", number<H, Duration>(&H::breaker_cap, tick, day), "It doubles to this at most"},
-      {"health", "ejection_cap", "--ejection-cap", number(&H::ejection_cap, 0.0, 1.0), "Share of the workers that breakers may take out at once"},
+      {"health", "breaker_cap", "--breaker-cap", number<H, Duration>(&H::breaker_cap, tick, day),
+       "It doubles to this at most"},
+      {"health", "ejection_cap", "--ejection-cap", number(&H::ejection_cap, 0.0, 1.0),
+       "Share of the workers that breakers may take out at once"},
   };
 }
 
 vector<Setting<PoolSettings>> pool_entries() {
   using P = PoolSettings;
   return {
-      {"pool", "requests", "--pool-requests", number<P, std::int64_t>(&P::requests, 0, many), "Requests that may wait; 0 = none"},
-      {"pool", "bytes", "--pool-bytes", number<P, Bytes>(&P::bytes, Bytes(0), tebibyte), "Bytes that their bodies may take"},
-      {"pool", "timeout", "--pool-timeout", number<P, Duration>(&P::timeout, 0s, day), "How long one may wait, where it names no deadline"},
+      {"pool", "requests", "--pool-requests", number<P, std::int64_t>(&P::requests, 0, many),
+       "Requests that may wait; 0 = none"},
+      {"pool", "bytes", "--pool-bytes", number<P, Bytes>(&P::bytes, Bytes(0), tebibyte),
+       "Bytes that their bodies may take"},
+      {"pool", "timeout", "--pool-timeout", number<P, Duration>(&P::timeout, 0s, day),
+       "How long one may wait, where it names no deadline"},
       {"pool", "unroutable_wait", "--pool-unroutable-wait", number<P, Duration>(&P::unroutable_wait, 0s, day),
        "How long one may wait while no worker of its model is routable"},
       {"pool", "overtake_cap", "--overtake-cap", number<P, std::int64_t>(&P::overtake_cap, 0, many),
@@ -147,16 +168,23 @@ vector<Setting<LimitSettings>> limit_entries() {
   using L = LimitSettings;
   constexpr Bytes gibibyte{1LL << 30U};
   return {
-      {"limits", "head", "--max-head-bytes", number<L, Bytes>(&L::head, Bytes(1024), Bytes(16LL << 20U)), "Largest head of a request or an answer"},
-      {"limits", "body", "--max-body-bytes", number<L, Bytes>(&L::body, Bytes(1), tebibyte), "Largest request body"},
+      {"limits", "head", "--max-head-bytes", number<L, Bytes>(&L::head, Bytes(1024), Bytes(16LL << 20U)),
+       "Largest head of a request or an answer"},
+      {"limits", "body", "--max-body-bytes", number<L, Bytes>(&L::body, Bytes(1), tebibyte),
+       "Largest request body"},
       {"limits", "kept_body", "--kept-body-bytes", number<L, Bytes>(&L::kept_body, Bytes(0), gibibyte),
        "Larger request bodies are streamed up and then not retried"},
-      {"limits", "connections", "--max-connections", number<L, std::int64_t>(&L::connections, 1, 10'000'000), "Client connections at once"},
-      {"limits", "remembered_responses", "--remembered-responses", number<L, std::int64_t>(&L::remembered_responses, 0, 100'000'000),
+      {"limits", "connections", "--max-connections", number<L, std::int64_t>(&L::connections, 1, 10'000'000),
+       "Client connections at once"},
+      {"limits", "remembered_responses", "--remembered-responses",
+       number<L, std::int64_t>(&L::remembered_responses, 0, 100'000'000),
        "Ids of /v1/responses that are remembered with their worker"},
-      {"limits", "idle", "--idle-timeout", number<L, Duration>(&L::idle, 0s, day), "A client's keep-alive connection without a request; 0 = off"},
-      {"limits", "head_timeout", "--head-timeout", number<L, Duration>(&L::head_timeout, 0s, day), "For a request's head to arrive; 0 = off"},
-      {"limits", "body_timeout", "--body-timeout", number<L, Duration>(&L::body_timeout, 0s, day), "Between two pieces of a request's body; 0 = off"},
+      {"limits", "idle", "--idle-timeout", number<L, Duration>(&L::idle, 0s, day),
+       "A client's keep-alive connection without a request; 0 = off"},
+      {"limits", "head_timeout", "--head-timeout", number<L, Duration>(&L::head_timeout, 0s, day),
+       "For a request's head to arrive; 0 = off"},
+      {"limits", "body_timeout", "--body-timeout", number<L, Duration>(&L::body_timeout, 0s, day),
+       "Between two pieces of a request's body; 0 = off"},
   };
 }
 
@@ -186,13 +214,16 @@ std::span<const Setting<WorkerSetting>> worker_table() {
   using W = WorkerSetting;
   static const vector<Setting<W>> table = {
       {"workers", "url", "", Text<W>{&W::url, {}}, "http://host:port[/base]; must be there"},
-      {"workers", "name", "", Text<W>{&W::name, {}}, "What receipts, log and admin API call it; default host:port"},
+      {"workers", "name", "", Text<W>{&W::name, {}},
+       "What receipts, log and admin API call it; default host:port"},
       {"workers", "models", "", List<W>{&W::models}, "What it serves; default: what its /v1/models says"},
       {"workers", "engine", "", Text<W>{&W::engine, engine_choices()}, "Its kind; auto = found out"},
       {"workers", "max_in_flight", "", number<W, std::int64_t>(&W::max_in_flight, 0, 1'000'000),
        "Requests at once; 0 = the top-level max_in_flight"},
-      {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
-      {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
+      {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}},
+       "File with the key to send to it, on probes too"},
+      {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}},
+       "Environment variable with the key instead"},
   };
   return table;
 }

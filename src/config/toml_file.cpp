@@ -1,10 +1,10 @@
 #include "config/toml_file.hpp"
 
-#include <algorithm>
-#include <vector>
-
 #include <fmt/format.h>
 #include <toml++/toml.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "base/text.hpp"
 #include "config/table.hpp"
@@ -16,12 +16,16 @@ constexpr std::size_t max_entries = 4096;  // of [[workers]] and of [[models]]
 
 std::string_view type_words(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table: return "a table";
-    case toml::node_type::array: return "a list that holds more than texts";
+    case toml::node_type::table:
+      return "a table";
+    case toml::node_type::array:
+      return "a list that holds more than texts";
     case toml::node_type::date:
     case toml::node_type::time:
-    case toml::node_type::date_time: return "a date or time";
-    default: return "a value of another type";
+    case toml::node_type::date_time:
+      return "a date or time";
+    default:
+      return "a value of another type";
   }
 }
 
@@ -55,11 +59,15 @@ class Reader {
     for (const auto& [key, node] : root) {
       const bool is_table = std::find(tables.begin(), tables.end(), key.str()) != tables.end();
       if (key == "workers" || key == "models") continue;
-      const Result<void> done = is_table ? read_table(key, node) : read_entry(serve_table(), "", key, node, settings_, tables);
+      const Result<void> done =
+          is_table ? read_table(key, node) : read_entry(serve_table(), "", key, node, settings_, tables);
       if (!done) return done;
     }
     if (const toml::node* workers = root.get("workers")) {
-      if (auto done = read_list(*workers, "workers", [&](const toml::table& entry) { return read_worker(entry); }); !done) return done;
+      if (auto done =
+              read_list(*workers, "workers", [&](const toml::table& entry) { return read_worker(entry); });
+          !done)
+        return done;
     }
     if (auto done = between(); !done) return done;
     if (const toml::node* models = root.get("models")) {
@@ -82,26 +90,30 @@ class Reader {
     return {};
   }
 
-  /// One key of `table` into its place. `more` are names that may stand there besides the settings; of two that
-  /// are equally near to an unknown key, a setting is proposed first.
+  /// One key of `table` into its place. `more` are names that may stand there besides the settings; of two
+  /// that are equally near to an unknown key, a setting is proposed first.
   template <class Owner>
-  Result<void> read_entry(std::span<const Setting<Owner>> settings, std::string_view table, const toml::key& key,
-                          const toml::node& node, Owner& owner, const std::vector<std::string_view>& more) {
+  Result<void> read_entry(std::span<const Setting<Owner>> settings, std::string_view table,
+                          const toml::key& key, const toml::node& node, Owner& owner,
+                          const std::vector<std::string_view>& more) {
     std::vector<std::string_view> known;
     for (const auto& setting : settings) {
       if (setting.table != table) continue;
       known.push_back(setting.key);
       if (setting.key != key.str()) continue;
-      if (auto done = store(setting, owner, raw_of(node)); !done) return fail(node.source(), done.error().message);
+      if (auto done = store(setting, owner, raw_of(node)); !done)
+        return fail(node.source(), done.error().message);
       return {};
     }
     known.insert(known.end(), more.begin(), more.end());
     return unknown(key, table, known);
   }
 
-  [[nodiscard]] Result<void> unknown(const toml::key& key, std::string_view table, std::span<const std::string_view> known) const {
+  [[nodiscard]] Result<void> unknown(const toml::key& key, std::string_view table,
+                                     std::span<const std::string_view> known) const {
     const std::string_view near = nearest_name(key.str(), known);
-    std::string what = fmt::format("\"{}\" is not known{}", key.str(), table.empty() ? "" : fmt::format(" in {}", table));
+    std::string what =
+        fmt::format("\"{}\" is not known{}", key.str(), table.empty() ? "" : fmt::format(" in {}", table));
     if (!near.empty()) return fail(key.source(), fmt::format("{}, did you mean \"{}\"?", what, near));
     for (const auto& setting : serve_table()) {  // right name, wrong table
       if (setting.key == key.str() && setting.table != table) {
@@ -116,13 +128,16 @@ class Reader {
   template <class Read>
   Result<void> read_list(const toml::node& node, std::string_view name, Read read) {
     const auto* array = node.as_array();
-    if (array == nullptr) return fail(node.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
+    if (array == nullptr)
+      return fail(node.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
     if (array->size() > max_entries) {
-      return fail(node.source(), fmt::format("{} has {} entries (allowed: {})", name, array->size(), max_entries));
+      return fail(node.source(),
+                  fmt::format("{} has {} entries (allowed: {})", name, array->size(), max_entries));
     }
     for (const toml::node& item : *array) {
       const auto* entry = item.as_table();
-      if (entry == nullptr) return fail(item.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
+      if (entry == nullptr)
+        return fail(item.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
       if (auto done = read(*entry); !done) return done;
     }
     return {};
@@ -155,7 +170,8 @@ class Reader {
 
   Result<void> read_model_timeouts(const toml::node& node, Timeouts& timeouts) {
     const auto* table = node.as_table();
-    if (table == nullptr) return fail(node.source(), "timeouts of a model must be a table: timeouts = { silence = \"60s\" }");
+    if (table == nullptr)
+      return fail(node.source(), "timeouts of a model must be a table: timeouts = { silence = \"60s\" }");
     for (const auto& [key, value] : *table) {
       if (auto done = read_entry(timeout_table(), "timeouts", key, value, timeouts, {}); !done) return done;
     }

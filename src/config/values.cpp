@@ -1,10 +1,10 @@
 #include "config/values.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cmath>
 #include <span>
-
-#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -30,7 +30,8 @@ constexpr std::array<Unit, 7> sizes = {{{"B", 1},
                                         {"GiB", 1LL << 30U}}};
 
 /// Number and unit as a whole count of the smallest unit; nothing if it is none or does not fit.
-std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units, std::int64_t bare_unit) {
+std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units,
+                                  std::int64_t bare_unit) {
   text = trim(text);
   const auto split_at = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, split_at);
@@ -62,6 +63,8 @@ std::optional<Duration> parse_duration(std::string_view text) {
 
 std::string format_duration(Duration duration) {
   const std::int64_t count = duration.count();
+  if (const Unit& hour = durations[5]; count != 0 && count % hour.size == 0)
+    return fmt::format("{}h", count / hour.size);
   for (const Unit& unit : {durations[3], durations[2], durations[1]}) {
     if (count % unit.size == 0) return fmt::format("{}{}", count / unit.size, unit.name);
   }

@@ -24,12 +24,13 @@ struct Scrape {
   std::string_view path;
 };
 
-/// What a worker says of itself, summed over its data-parallel ranks. A fact that was not told, could not be read
-/// or cannot be (negative, infinite, more than all) is absent, never 0; so is a sum of which one part is missing.
+/// What a worker says of itself, summed over its data-parallel ranks. A fact that was not told, could not be
+/// read or cannot be (negative, infinite, more than all) is absent, never 0; so is a sum of which one part is
+/// missing.
 struct Report {
-  std::optional<double> running;            ///< requests in the batch
-  std::optional<double> waiting;            ///< requests in the engine's own queue
-  std::optional<Tokens> kv_used;            ///< held by requests; what is only cached is free
+  std::optional<double> running;  ///< requests in the batch
+  std::optional<double> waiting;  ///< requests in the engine's own queue
+  std::optional<Tokens> kv_used;  ///< held by requests; what is only cached is free
   std::optional<Tokens> kv_capacity;
   std::optional<std::int64_t> slots;        ///< requests it runs at once before it queues or refuses
   std::optional<double> preemptions_total;  ///< since the engine started; falls when it restarts

@@ -11,7 +11,8 @@
 
 namespace evenkeel::engines {
 
-/// Bodies of GET answers with status 200, "" otherwise. Each alone may decide; the first two nearly always do.
+/// Bodies of GET answers with status 200, "" otherwise. Each alone may decide; the first two nearly always
+/// do.
 struct DetectionInput {
   std::string models_body;   ///< /v1/models
   std::string metrics_body;  ///< /metrics
@@ -19,8 +20,8 @@ struct DetectionInput {
   std::string info_body;     ///< /info
 };
 
-/// What kind answers so: by `owned_by` of the models, then by the prefix of the metrics' names, then by a page that
-/// only one kind has. `openai` if nothing fits.
+/// What kind answers so: by `owned_by` of the models, then by the prefix of the metrics' names, then by a
+/// page that only one kind has. `openai` if nothing fits.
 [[nodiscard]] Kind detect(const DetectionInput& input);
 
 struct ModelCard {
@@ -31,8 +32,8 @@ struct ModelCard {
 inline constexpr std::size_t max_model_cards = 4096;
 inline constexpr std::size_t max_model_id_bytes = 512;
 
-/// The cards of a /v1/models answer, in its order, each id once; LoRA adapters are cards too. An error if the body
-/// is no such list, or is over the bounds above.
+/// The cards of a /v1/models answer, in its order, each id once; LoRA adapters are cards too. An error if the
+/// body is no such list, or is over the bounds above.
 [[nodiscard]] Result<std::vector<ModelCard>> read_models(std::string_view body);
 
 }  // namespace evenkeel::engines

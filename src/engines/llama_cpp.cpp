@@ -24,11 +24,13 @@ void read_metrics(const std::string& body, Report& report) {
   const auto tokens = series.sum(kv_tokens);
   const auto ratio = series.sum(kv_ratio);
   report.kv_used = tokens_of(tokens);
-  if (tokens && ratio && *tokens > 0 && *ratio > 0 && *ratio <= 1) report.kv_capacity = tokens_of(*tokens / *ratio);
+  if (tokens && ratio && *tokens > 0 && *ratio > 0 && *ratio <= 1)
+    report.kv_capacity = tokens_of(*tokens / *ratio);
 }
 
-/// Slots may share one KV buffer, and then each states the whole of it as its n_ctx: only of a single slot is the
-/// capacity known. An idle slot keeps its sequence as cache, which the next request may overwrite: that is free.
+/// Slots may share one KV buffer, and then each states the whole of it as its n_ctx: only of a single slot is
+/// the capacity known. An idle slot keeps its sequence as cache, which the next request may overwrite: that
+/// is free.
 void read_slots(const std::string& body, Report& report) {
   const Json json(body);
   simdjson::dom::array slots;
@@ -48,7 +50,8 @@ void read_slots(const std::string& body, Report& report) {
   report.running = busy;
   if (const auto tokens = used.get()) report.kv_used = tokens_of(tokens);
   if (slots.size() == 1) {
-    if (const auto context = amount_member(slots.at(0).value(), "n_ctx")) report.kv_capacity = tokens_of(context);
+    if (const auto context = amount_member(slots.at(0).value(), "n_ctx"))
+      report.kv_capacity = tokens_of(context);
   }
 }
 

@@ -3,8 +3,8 @@
 namespace evenkeel::engines {
 namespace {
 
-/// A server of which only the API is known: no load, and its health is that it lists its models. Such servers often
-/// run on uvicorn, which ends idle connections after 5 s, so the default of 4 s stays.
+/// A server of which only the API is known: no load, and its health is that it lists its models. Such servers
+/// often run on uvicorn, which ends idle connections after 5 s, so the default of 4 s stays.
 class PlainOpenai final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::openai; }

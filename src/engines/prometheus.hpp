@@ -12,7 +12,7 @@ inline constexpr std::size_t max_metrics_bytes = 8U << 20U;
 /// One sample line of the Prometheus text format, version 0.0.4. Views into the page.
 struct Sample {
   std::string_view name;
-  std::string_view labels;      ///< between the braces, as written
+  std::string_view labels;  ///< between the braces, as written
   std::string_view value_text;
 };
 
@@ -23,7 +23,8 @@ struct Sample {
 /// The label's value with its escapes undone; nothing if there is no such label or the labels are malformed.
 [[nodiscard]] std::optional<std::string> label(std::string_view labels, std::string_view name);
 
-/// A value that can be an amount: finite, not negative, at most 2^53. Nothing for NaN, Inf, -1 and other text.
+/// A value that can be an amount: finite, not negative, at most 2^53. Nothing for NaN, Inf, -1 and other
+/// text.
 [[nodiscard]] std::optional<double> amount(std::string_view value_text);
 
 /// Adds amounts up; one that is missing makes the sum missing.

@@ -14,17 +14,19 @@ namespace evenkeel::engines {
 /// The series of one page that an adapter asked for: per name and rank one amount.
 ///
 /// A rank is the value of the label that numbers data-parallel ranks ("" without one). Several samples of one
-/// name and rank (tensor-parallel copies of one scheduler) say the same; the largest counts, as they lag differently.
+/// name and rank (tensor-parallel copies of one scheduler) say the same; the largest counts, as they lag
+/// differently.
 class Series {
  public:
   using ByRank = std::map<std::string, std::optional<double>>;
 
-  /// Keeps the samples whose name is in `names`. `rank_label` as above; samples with a non-empty `parts_label`
-  /// are parts of a total that is there as well, and are passed over.
+  /// Keeps the samples whose name is in `names`. `rank_label` as above; samples with a non-empty
+  /// `parts_label` are parts of a total that is there as well, and are passed over.
   Series(std::string_view page, std::span<const std::string_view> names, std::string_view rank_label,
          std::string_view parts_label = {});
 
-  /// The ranks of the first of `aliases` that the page has: new names first, so a page with both gives the new.
+  /// The ranks of the first of `aliases` that the page has: new names first, so a page with both gives the
+  /// new.
   [[nodiscard]] const ByRank* find(std::span<const std::string_view> aliases) const;
   /// Their sum; nothing if there are none or one of them is no amount.
   [[nodiscard]] std::optional<double> sum(std::span<const std::string_view> aliases) const;

@@ -7,8 +7,8 @@
 namespace evenkeel::engines {
 namespace {
 
-// /v1/loads is fresher (15 decode steps against 40) and needs no --enable-metrics; /metrics fills what it leaves open
-// and speaks for versions that have no /v1/loads.
+// /v1/loads is fresher (15 decode steps against 40) and needs no --enable-metrics; /metrics fills what it
+// leaves open and speaks for versions that have no /v1/loads.
 constexpr std::array<Scrape, 2> pages = {Scrape{"/v1/loads?include=core"}, Scrape{"/metrics"}};
 
 constexpr std::array<std::string_view, 1> running = {"sglang:num_running_reqs"};
@@ -58,7 +58,9 @@ class Sglang final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::sglang; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
-  [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // until /v1/loads tells its own
+  [[nodiscard]] std::int64_t default_max_in_flight() const override {
+    return 256;
+  }  // until /v1/loads tells its own
 
   [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
     Report report;

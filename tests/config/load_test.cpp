@@ -1,6 +1,6 @@
-#include <fstream>
-
 #include <fmt/format.h>
+
+#include <fstream>
 
 #include "config/support.hpp"
 #include "config/table.hpp"
@@ -72,8 +72,10 @@ timeouts = { silence = "1m" }
 }
 
 TEST(Load, FlagsCountBeforeTheFileAndTheFileBeforeDefaults) {
-  const std::string file = "threads = 3\nport = 4000\n[[workers]]\nurl = \"http://a:1\"\n[[models]]\nname = \"m\"\n";
-  const auto settings = of_text(file, {"--port", "5000", "--silence-timeout", "0.3", "--worker-urls", "http://b:2", "http://c:3"});
+  const std::string file =
+      "threads = 3\nport = 4000\n[[workers]]\nurl = \"http://a:1\"\n[[models]]\nname = \"m\"\n";
+  const auto settings = of_text(
+      file, {"--port", "5000", "--silence-timeout", "0.3", "--worker-urls", "http://b:2", "http://c:3"});
   ASSERT_TRUE(settings) << why(settings);
   EXPECT_EQ(settings->threads, 3);
   EXPECT_EQ(settings->port, 5000);
@@ -84,8 +86,9 @@ TEST(Load, FlagsCountBeforeTheFileAndTheFileBeforeDefaults) {
 }
 
 TEST(Load, SwitchesAndListsAsFlags) {
-  const auto settings = of_flags({"--no-receipts", "--trust-client-transfer", "--cors-origins", "https://a.example",
-                                  "https://b.example", "--client-key-headers", "", "--breaker-faults", "0", "--print-config"});
+  const auto settings =
+      of_flags({"--no-receipts", "--trust-client-transfer", "--cors-origins", "https://a.example",
+                "https://b.example", "--client-key-headers", "", "--breaker-faults", "0", "--print-config"});
   ASSERT_TRUE(settings) << why(settings);
   EXPECT_FALSE(settings->receipts);
   EXPECT_TRUE(settings->trust_client_transfer);
@@ -118,7 +121,8 @@ TEST(Load, EverySettingHasAFlagThatReachesItAndNothingElse) {
     ASSERT_TRUE(stored) << stored.error().message;
     ServeSettings defaults;
     for (const auto& other : serve_table()) {
-      EXPECT_EQ(print(other, settings) != print(other, defaults), other.flag == setting.flag) << setting.flag << " and " << other.flag;
+      EXPECT_EQ(print(other, settings) != print(other, defaults), other.flag == setting.flag)
+          << setting.flag << " and " << other.flag;
     }
   }
 }
@@ -186,16 +190,19 @@ timeouts = { connect = 0, total = "2h" }
 }
 
 TEST(Limits, AreToldWithTheirWords) {
-  auto settings = of_flags({"--first-byte-timeout", "0", "--retry-attempts", "1", "--breaker-faults", "0", "--max-in-flight", "9"});
+  auto settings = of_flags({"--first-byte-timeout", "0", "--retry-attempts", "1", "--breaker-faults", "0",
+                            "--max-in-flight", "9"});
   ASSERT_TRUE(settings) << why(settings);
   std::string text = describe_limits(*settings);
-  for (const auto* part : {"connect 5s, first byte off, silence 300s, total off", "retries       off", "breaker       off",
-                           "in flight     9 a worker", "2048 requests, 256MiB, 60s each", "body 64MiB"}) {
+  for (const auto* part :
+       {"connect 5s, first byte off, silence 300s, total off", "retries       off", "breaker       off",
+        "in flight     9 a worker", "2048 requests, 256MiB, 60s each", "body 64MiB"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   settings = of_text("[[models]]\nname = \"m\"\ntimeouts = { total = \"9s\" }\n");
   ASSERT_TRUE(settings) << why(settings);
-  EXPECT_NE(describe_limits(*settings).find("of m  connect 5s, first byte 600s, silence 300s, total 9s"), std::string::npos);
+  EXPECT_NE(describe_limits(*settings).find("of m  connect 5s, first byte 600s, silence 300s, total 9s"),
+            std::string::npos);
 }
 
 }  // namespace

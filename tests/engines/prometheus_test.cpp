@@ -1,8 +1,8 @@
 #include "engines/prometheus.hpp"
 
-#include <vector>
-
 #include <gtest/gtest.h>
+
+#include <vector>
 
 namespace evenkeel::engines {
 namespace {
@@ -33,7 +33,8 @@ TEST(Prometheus, ReadsNamesLabelsAndValues) {
 
 TEST(Prometheus, PassesOverLinesThatAreNoSamples) {
   EXPECT_TRUE(samples_of("").empty());
-  EXPECT_TRUE(samples_of("\n\n#\n1a 2\n{x=\"1\"} 3\nnovalue\nopen{x=\"1 4\nopen{x=\"1\" 5\n<html>\n").empty());
+  EXPECT_TRUE(
+      samples_of("\n\n#\n1a 2\n{x=\"1\"} 3\nnovalue\nopen{x=\"1 4\nopen{x=\"1\" 5\n<html>\n").empty());
   EXPECT_EQ(samples_of("bad{x=\"\n good 1\n").size(), 1U);
 }
 
@@ -49,7 +50,8 @@ TEST(Prometheus, FindsLabelsWithTheirEscapesUndone) {
 }
 
 TEST(Prometheus, RefusesWhatIsNoAmount) {
-  for (const auto* text : {"NaN", "nan", "+Inf", "-Inf", "inf", "-1", "-0.5", "", "1x", "None", "1e300", "9007199254740994"}) {
+  for (const auto* text :
+       {"NaN", "nan", "+Inf", "-Inf", "inf", "-1", "-0.5", "", "1x", "None", "1e300", "9007199254740994"}) {
     EXPECT_EQ(amount(text), std::nullopt) << text;
   }
   EXPECT_EQ(amount("0"), 0.0);

@@ -31,9 +31,8 @@ TEST(Vllm, TakesTheCapacityItStatesBeforeCountingBlocks) {
 TEST(Vllm, PrefersTheNewNameWhereBothAreShown) {
   const std::string page = wire("vllm/metrics_both_names.txt");
   EXPECT_EQ(read(page).kv_used, Tokens(4000));
-  const std::string new_differs =
-      edited(page, "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.25",
-             "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.5");
+  const std::string new_differs = edited(page, "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.25",
+                                         "vllm:kv_cache_usage_perc{engine=\"0\",model_name=\"m\"} 0.5");
   EXPECT_EQ(read(new_differs).kv_used, Tokens(8000));
 }
 
@@ -64,11 +63,21 @@ TEST(Vllm, AnImpossibleValueTakesItsFactAwayAndNoOther) {
   EXPECT_EQ(unprofiled.running, 22);
 }
 
+TEST(Vllm, APageCutAnywhereNeverTellsMoreThanTheWhole) {
+  const std::string page = wire("vllm/metrics_two_ranks.txt");
+  for (std::size_t length = 0; length < page.size(); ++length) {
+    const Report report = read(page.substr(0, length));
+    ASSERT_LE(report.running.value_or(0), 22) << length;
+    ASSERT_LE(report.kv_used.value_or(Tokens(0)), Tokens(225000)) << length;
+  }
+}
+
 TEST(Vllm, TellsNothingWithoutAPage) {
   EXPECT_FALSE(read("").any());
   EXPECT_FALSE(read("<html>404</html>").any());
   EXPECT_FALSE(adapter(Kind::vllm).read({}).any());
-  EXPECT_FALSE(read(std::string(9U << 20U, '\n') + "vllm:num_requests_running 1\n").any()) << "over the bound";
+  EXPECT_FALSE(read(std::string(9U << 20U, '\n') + "vllm:num_requests_running 1\n").any())
+      << "over the bound";
   EXPECT_TRUE(read("vllm:num_requests_running 0\n").any());
 }
 
