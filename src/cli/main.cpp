@@ -1,1 +1,27 @@
-int main() { return 2; }
+#include <CLI/CLI.hpp>
+
+#include "cli/demo.hpp"
+#include "cli/emulate.hpp"
+#include "cli/replay.hpp"
+#include "cli/serve.hpp"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Evenkeel routes LLM inference over a fleet of engines."};
+  app.set_version_flag("--version", std::string("evenkeel ") + EVENKEEL_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 fine, 1 a finding, 2 usage. `evenkeel COMMAND --help` explains a command.");
+  int exit_code = 0;
+  evenkeel::cli::add_serve(app, exit_code);
+  evenkeel::cli::add_emulate(app, exit_code);
+  evenkeel::cli::add_replay(app, exit_code);
+  evenkeel::cli::add_demo(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& said) {
+    return app.exit(said);
+  } catch (const CLI::ParseError& wrong) {
+    (void)app.exit(wrong);
+    return 2;
+  }
+  return exit_code;
+}

@@ -45,7 +45,9 @@ class Connection {
   http::Task<void> run() {
     Presence here(shard_.shared.connections, shard_.counters.connections_open);
     shard_.counters.connections_ever.add();
-    while (client_.stream.is_open() && co_await serve_one()) {
+    while (client_.stream.is_open()) {
+      const bool go_on = co_await serve_one();
+      if (!go_on) break;
       intake_.discard();
       parser_.next();
     }

@@ -157,10 +157,12 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Worker& worker) {
   if (worker.stopped) co_return;
   if (good) {
     const bool stale = fiber.loop().now() - worker.models_read >= models_every || worker.models_read == Time::min();
-    if (stale && !co_await read_models(fiber, worker) && !worker.discovered) {
-      // Healthy without models: nothing could be sent to it.
-      breakers_.probed(worker.id, false);
-      co_return;
+    if (stale) {
+      const bool read = co_await read_models(fiber, worker);
+      if (!read && !worker.discovered) {  // healthy without models: nothing could be sent to it
+        breakers_.probed(worker.id, false);
+        co_return;
+      }
     }
     if (worker.stopped) co_return;
   }

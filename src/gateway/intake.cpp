@@ -125,15 +125,18 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
     if (!equals_ignoring_case(trim(*expect), "100-continue")) {
       co_return refuse(417, "expectation", "Only Expect: 100-continue is understood.", true);
     }
-    const bool here = client_.in.size() > head.size;  // it did not wait
-    if (!here && co_await client_.stream.write_all("HTTP/1.1 100 Continue\r\n\r\n") != http::IoStatus::ok) co_return Status::closed;
+    if (client_.in.size() == head.size) {  // else it did not wait
+      const http::IoStatus told = co_await client_.stream.write_all("HTTP/1.1 100 Continue\r\n\r\n");
+      if (told != http::IoStatus::ok) co_return Status::closed;
+    }
   }
   client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
   if (head.body == BodyKind::chunked) co_return co_await read_chunked(request);
   if (head.content_length > static_cast<std::uint64_t>(limits.kept_body.value())) co_return co_await begin_stream(request, false);
   const std::size_t whole = head.size + head.content_length;
   while (client_.in.size() < whole) {
-    if (!co_await fill()) {
+    const bool more = co_await fill();
+    if (!more) {
       if (!client_.gone() && client_.fiber.deadline_passed()) co_return refuse(408, "body_timeout", "The request body did not arrive in time.", true);
       co_return Status::closed;
     }
@@ -171,7 +174,8 @@ http::Task<Intake::Status> Intake::read_chunked(Request& request) {
       if (chunks.status == ParseStatus::done) break;
       if (request.body.size() > static_cast<std::size_t>(limits.kept_body.value())) co_return co_await begin_stream(request, true);
     }
-    if (!co_await fill()) {
+    const bool more = co_await fill();
+    if (!more) {
       if (!client_.gone() && client_.fiber.deadline_passed()) co_return refuse(408, "body_timeout", "The request body did not arrive in time.", true);
       co_return Status::closed;
     }
@@ -221,7 +225,8 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
     }
     // The first key is the model with every client there is; without JSON there is nothing to look for.
     if (!json || request.body.size() >= enough || stream_->skim().facts().has_model) break;
-    if (!co_await fill()) co_return Status::closed;
+    const bool more = co_await fill();
+    if (!more) co_return Status::closed;
     client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
   }
   if (status == BodyStream::Status::malformed) co_return refuse(400, "malformed_body", stream_->complaint(), true);

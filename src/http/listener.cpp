@@ -28,29 +28,26 @@ Result<std::unique_ptr<Listener>> Listener::open(EventLoop& loop, const Address&
   socklen_t size = sizeof bound;
   if (getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return fail("getsockname");
   const Address actual(reinterpret_cast<const sockaddr*>(&bound), size);
-  std::unique_ptr<Listener> listener(new Listener(std::move(on_accept), actual.port()));
-  Listener* const self = listener.get();
-  listener->fiber_ = &loop.spawn(
-      [](Fiber& fiber, Listener* of, Stream socket) { return of->accept_loop(fiber, std::move(socket)); }, self,
-      Stream(loop, fd));
+  auto state = std::make_shared<State>(State{std::move(on_accept)});
+  std::unique_ptr<Listener> listener(new Listener(state, actual.port()));
+  listener->fiber_ = &loop.spawn(accept_loop, std::move(state), Stream(loop, fd));
   return listener;
 }
 
 void Listener::close() {
-  if (std::exchange(closed_, true)) return;
+  if (std::exchange(state_->closed, true)) return;
   fiber_->wake();
 }
 
-Task<void> Listener::accept_loop(Fiber& fiber, Stream socket) {
+Task<void> Listener::accept_loop(Fiber& fiber, std::shared_ptr<State> state, Stream socket) {
   socket.bind(&fiber);
-  // The listener may be destroyed after close(): look at members only while it is open.
-  while (!closed_) {
-    for (int burst = 0; burst < 64 && !closed_; ++burst) {
+  while (!state->closed) {
+    for (int burst = 0; burst < 64 && !state->closed; ++burst) {
       sockaddr_storage from{};
       socklen_t size = sizeof from;
       const int fd = ::accept4(socket.descriptor(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
-        on_accept_(Stream(fiber.loop(), fd), Address(reinterpret_cast<const sockaddr*>(&from), size));
+        state->on_accept(Stream(fiber.loop(), fd), Address(reinterpret_cast<const sockaddr*>(&from), size));
         if (burst == 63) fiber.wake();
         continue;
       }
@@ -60,7 +57,7 @@ Task<void> Listener::accept_loop(Fiber& fiber, Stream socket) {
       }
       break;
     }
-    if (closed_) break;
+    if (state->closed) break;
     co_await fiber.wait();
   }
 }

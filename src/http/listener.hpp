@@ -28,13 +28,17 @@ class Listener {
   void close();
 
  private:
-  Listener(OnAccept on_accept, std::uint16_t port) : on_accept_(std::move(on_accept)), port_(port) {}
-  Task<void> accept_loop(Fiber& fiber, Stream socket);
+  /// What the accepting fiber needs; it may outlive the Listener by the turn in which it sees `closed`.
+  struct State {
+    OnAccept on_accept;
+    bool closed = false;
+  };
+  Listener(std::shared_ptr<State> state, std::uint16_t port) : state_(std::move(state)), port_(port) {}
+  static Task<void> accept_loop(Fiber& fiber, std::shared_ptr<State> state, Stream socket);
 
-  OnAccept on_accept_;
+  std::shared_ptr<State> state_;
   std::uint16_t port_;
   Fiber* fiber_ = nullptr;
-  bool closed_ = false;
 };
 
 }  // namespace evenkeel::http
