@@ -85,7 +85,7 @@ void Breakers::answered(WorkerId worker, Outcome outcome) {
       of.open_for = Duration(0);
     } else {
       ++of.faults;
-      const bool trip = of.trial || (!of.open && of.faults >= settings_.breaker_faults && may_eject());
+      const bool trip = of.trial || (!of.open && settings_.breaker_faults > 0 && of.faults >= settings_.breaker_faults && may_eject());
       if (trip) {
         of.open = true;
         of.trial = false;

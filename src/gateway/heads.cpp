@@ -94,11 +94,13 @@ void append_receipt(std::string& out, const Request& request) {
     out += "X-Evenkeel-Candidates: ";
     append_number(out, receipt.candidates);
     out += "\r\n";
+    out += "X-Evenkeel-Signal-Age-Ms: ";
     if (receipt.signal_age >= Duration(0)) {
-      out += "X-Evenkeel-Signal-Age-Ms: ";
       append_number(out, static_cast<std::uint64_t>(receipt.signal_age / std::chrono::milliseconds(1)));
-      out += "\r\n";
+    } else {
+      out += "none";
     }
+    out += "\r\n";
   }
   out += "X-Evenkeel-Waited-Ms: ";
   append_number(out, static_cast<std::uint64_t>(request.queued / std::chrono::milliseconds(1)));

@@ -306,13 +306,16 @@ void Attempt::body_complete() {
     return end(engines::classify_answer(upstream_.adapter->kind(), head.status, result_.held_body));
   }
   const bool knows_end = mode_ == Mode::events;
-  if (knows_end && !event_tail_.empty()) {  // a last event without its blank line
+  if (knows_end && !event_tail_.empty()) {
+    // A last event may lack its blank line. Half an event may not pass: it is one only if it says something whole.
     joined_ = std::move(event_tail_);
     event_tail_.clear();
-    if (take_event(joined_)) out_.push_back(joined_);
-    if (stage_ == Stage::done) return;
+    const bool was_ended = scan_.ended();
+    const StreamScan::Kind kind = scan_.see(joined_);
+    if (kind == StreamScan::Kind::error && !committed_) return first_event_failed(joined_);
+    if (was_ended || kind == StreamScan::Kind::true_end || kind == StreamScan::Kind::error) out_.push_back(joined_);
   }
-  if (knows_end && !scan_.ended()) {
+  if (knows_end && !scan_.ended() && !scan_.failed()) {  // an engine's own error is an end too, and a truthful one
     body_done_ = false;
     stream_.close();
     if (!committed_) {
@@ -335,7 +338,7 @@ void Attempt::body_complete() {
 void Attempt::cut_stream(std::string_view message) {
   // What the client holds must not look finished: an error event where events are spoken, and in any case no true
   // end and no last chunk.
-  if (mode_ == Mode::events && !scan_.ended() && client_.stream.is_open() && !tail_passed_) {
+  if (mode_ == Mode::events && !scan_.ended() && !scan_.failed() && client_.stream.is_open() && !tail_passed_) {
     ApiError error;
     error.status = 502;
     error.message = message;

@@ -98,6 +98,7 @@ void MessageParser::next() {
   new_field_ = true;
   body_done_ = false;
   trailer_bytes_ = 0;
+  chunk_data_ = chunk_bytes_ = 0;
   complaint_.clear();
 }
 
@@ -189,9 +190,17 @@ void MessageParser::finish_head() {
 
 MessageParser::Chunks MessageParser::decode_chunks(std::string_view bytes, std::vector<std::string_view>& data) {
   data_ = &data;
+  const std::size_t spans_before = data.size();
   llhttp_resume(&parser_);
   const auto code = llhttp_execute(&parser_, bytes.data(), bytes.size());
   data_ = nullptr;
+  for (std::size_t i = spans_before; i < data.size(); ++i) chunk_data_ += data[i].size();
+  chunk_bytes_ += bytes.size();
+  // A one-byte chunk costs six; more is extensions or zeros without end.
+  if (!body_done_ && chunk_bytes_ > limits_.bytes + 16 * chunk_data_) {
+    complaint_ = "the chunked framing is nearly all framing";
+    return {ParseStatus::malformed, bytes.size()};
+  }
   if (body_done_) return {ParseStatus::done, static_cast<std::size_t>(llhttp_get_error_pos(&parser_) - bytes.data())};
   if (code == HPE_OK) return {ParseStatus::need_more, bytes.size()};
   complaint_ = llhttp_get_error_reason(&parser_);

@@ -101,6 +101,8 @@ class MessageParser {
   bool new_field_ = true;
   bool body_done_ = false;
   std::size_t trailer_bytes_ = 0;
+  std::uint64_t chunk_data_ = 0;   ///< of this body
+  std::uint64_t chunk_bytes_ = 0;  ///< its framing included
   std::vector<std::string_view>* data_ = nullptr;
   std::string complaint_;
 };

@@ -83,6 +83,8 @@ class World:
         router = Router(self.binary, [upstream.url for upstream in upstreams], flags, self.folder)
         self.routers.append(router)
         until(lambda: router.answers("/ready" if ready else "/health"), "the router answers")
+        if ready:  # /ready asks for one worker a model, the cases for all of them
+            until(lambda: all(worker["state"] == "routable" for worker in router.workers()), "every worker is routable")
         return router
 
     def answer(self, script, request, flags=()):

@@ -25,15 +25,25 @@ BOOKS = ("in_flight", "prompt_tokens", "generated_tokens", "kv_tokens")
 EMULATOR_FLAGS = ("--slots", "8", "--time-scale", "20", "--seed", "1")
 
 
+def free_ports(count):
+    """So many different ports that nobody listens on."""
+    probes = [socket.socket() for _ in range(count)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    return free_ports(1)[0]
 
 
 class Router:
     def __init__(self, binary, worker_urls, flags, folder):
-        self.port, self.admin_port = free_port(), free_port()
+        self.port, self.admin_port = free_ports(2)
         self.url = f"http://127.0.0.1:{self.port}"
         self.log_path = pathlib.Path(folder) / f"router-{self.port}.log"
         call = [str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),

@@ -5,6 +5,7 @@ what a client asked for. A script is a list of steps: bytes are sent, a callable
 used in order, one a request; the last one repeats. After a script the connection waits for the next request.
 """
 import fcntl
+import errno
 import json
 import socket
 import struct
@@ -154,6 +155,9 @@ class Upstream:
                 self._answer(exchange)
         except (Stop, ConnectionError):
             pass
+        except OSError as fault:
+            if fault.errno != errno.ENOTCONN:  # the other side was reset a moment ago
+                self.faults.append(f"{type(fault).__name__}: {fault}")
         except Exception as fault:
             self.faults.append(f"{type(fault).__name__}: {fault}")
         finally:
