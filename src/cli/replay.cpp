@@ -1,10 +1,10 @@
 #include "cli/replay.hpp"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -62,24 +62,27 @@ Result<void> parse_laws(Flags& flags) {
 Result<void> parse_headers(Flags& flags) {
   for (const auto& line : flags.headers) {
     const auto colon = line.find(':');
-    if (colon == std::string::npos) return failure(fmt::format("header \"{}\" is not of the form \"Name: value\"", line));
+    if (colon == std::string::npos)
+      return failure(fmt::format("header \"{}\" is not of the form \"Name: value\"", line));
     flags.options.headers.emplace_back(line.substr(0, colon), trim(std::string_view(line).substr(colon + 1)));
   }
   if (flags.api_key_env.empty()) return {};
   const char* const key = std::getenv(flags.api_key_env.c_str());
-  if (key == nullptr || *key == 0) return failure(fmt::format("api-key-env: the environment has no {}", flags.api_key_env));
+  if (key == nullptr || *key == 0)
+    return failure(fmt::format("api-key-env: the environment has no {}", flags.api_key_env));
   flags.options.headers.emplace_back("Authorization", fmt::format("Bearer {}", key));
   return {};
 }
 
 Result<void> complete(Flags& flags) {
   if (flags.synthetic) {
-    if (!flags.spec.format.empty() && flags.spec.format != "synthetic") return failure("synthetic and format contradict");
+    if (!flags.spec.format.empty() && flags.spec.format != "synthetic")
+      return failure("synthetic and format contradict");
     flags.spec.format = "synthetic";
   }
   flags.spec.seed = flags.options.seed;
   flags.options.api = flags.endpoint == "chat" ? load::Api::chat : load::Api::completions;
-  flags.options.output_bound = flags.max_tokens == "absent" ? load::OutputBound::absent
+  flags.options.output_bound = flags.max_tokens == "absent"  ? load::OutputBound::absent
                                : flags.max_tokens == "loose" ? load::OutputBound::loose
                                                              : load::OutputBound::exact;
   if (!(flags.timeout_s > 0 && flags.timeout_s <= 86400)) {
@@ -146,7 +149,8 @@ Result<int> replay(Flags& flags) {
 
 std::string formats_help() {
   std::string out = "Trace formats (told from the first line unless --format names one):\n";
-  for (const auto& format : workload::trace_formats()) fmt::format_to(std::back_inserter(out), "  {:18}{}\n", format.name, format.summary);
+  for (const auto& format : workload::trace_formats())
+    fmt::format_to(std::back_inserter(out), "  {:18}{}\n", format.name, format.summary);
   return out;
 }
 
@@ -155,16 +159,21 @@ void add_trace_flags(CLI::App& command, Flags& flags) {
   auto& slice = spec.slice;
   constexpr auto group = "Trace";
   auto* const file = command.add_option("--trace", spec.path, "file (plain or .gz), or folder of tables");
-  auto* const synthetic = command.add_flag("--synthetic", flags.synthetic, "draw the load: wants --rate, --prompt, --output and --to");
+  auto* const synthetic = command.add_flag("--synthetic", flags.synthetic,
+                                           "draw the load: wants --rate, --prompt, --output and --to");
   file->excludes(synthetic)->group(group);
   synthetic->group(group);
   command.add_option("--format", spec.format, "name of the trace's format")->group(group);
   command.add_option("--rate", spec.rate, "requests a second, for formats that take it")->group(group);
   command.add_option("--session-rate", spec.session_rate, "conversations that start, a second")->group(group);
   command.add_option("--arrivals", flags.arrivals, "poisson or gamma:CV")->group(group);
-  command.add_option("--prompt", flags.prompt, "prompt tokens: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")->group(group);
+  command
+      .add_option("--prompt", flags.prompt, "prompt tokens: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")
+      ->group(group);
   command.add_option("--output", flags.output, "output tokens, as --prompt")->group(group);
-  command.add_option("--time-scale", slice.time_scale, "2 replays twice as fast, think times too")->group(group)->capture_default_str();
+  command.add_option("--time-scale", slice.time_scale, "2 replays twice as fast, think times too")
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--from", slice.from_s, "seconds into the trace")->group(group);
   command.add_option("--to", slice.to_s, "seconds into the trace")->group(group);
   command.add_option("--max-requests", slice.max_requests, "the first so many")->group(group);
@@ -175,26 +184,57 @@ void add_trace_flags(CLI::App& command, Flags& flags) {
 void add_request_flags(CLI::App& command, Flags& flags) {
   auto& options = flags.options;
   constexpr auto group = "Requests";
-  command.add_option("--url", options.url, "the server, http://host:port[/base] without /v1")->required()->group(group);
-  command.add_option("--model", options.model, "default: the trace's if served, else the first that /v1/models lists")->group(group);
-  command.add_option("--endpoint", flags.endpoint, "which of the two APIs")->check(CLI::IsMember({"chat", "completions"}))->group(group)->capture_default_str();
+  command.add_option("--url", options.url, "the server, http://host:port[/base] without /v1")
+      ->required()
+      ->group(group);
+  command
+      .add_option("--model", options.model,
+                  "default: the trace's if served, else the first that /v1/models lists")
+      ->group(group);
+  command.add_option("--endpoint", flags.endpoint, "which of the two APIs")
+      ->check(CLI::IsMember({"chat", "completions"}))
+      ->group(group)
+      ->capture_default_str();
   command.add_flag("--stream,!--no-stream", options.stream, "stream the answers (default)")->group(group);
-  command.add_option("--max-tokens", flags.max_tokens, "loose: one large bound for all; exact tells the router what no client knows")
-      ->check(CLI::IsMember({"absent", "loose", "exact"}))->group(group)->capture_default_str();
-  command.add_option("--loose-bound", options.loose_bound, "tokens; 0: the power of two over the trace's longest output")->group(group);
-  command.add_flag("--ignore-eos", options.ignore_eos, "with --max-tokens exact: no earlier end (vLLM, SGLang)")->group(group);
-  command.add_option("--concurrency", options.concurrency, "most requests in flight; 0: no cap")->group(group)->capture_default_str();
-  command.add_option("--timeout", flags.timeout_s, "seconds from a request's sending to its end")->group(group)->capture_default_str();
+  command
+      .add_option("--max-tokens", flags.max_tokens,
+                  "loose: one large bound for all; exact tells the router what no client knows")
+      ->check(CLI::IsMember({"absent", "loose", "exact"}))
+      ->group(group)
+      ->capture_default_str();
+  command
+      .add_option("--loose-bound", options.loose_bound,
+                  "tokens; 0: the power of two over the trace's longest output")
+      ->group(group);
+  command
+      .add_flag("--ignore-eos", options.ignore_eos, "with --max-tokens exact: no earlier end (vLLM, SGLang)")
+      ->group(group);
+  command.add_option("--concurrency", options.concurrency, "most requests in flight; 0: no cap")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--timeout", flags.timeout_s, "seconds from a request's sending to its end")
+      ->group(group)
+      ->capture_default_str();
   command.add_option("--header", flags.headers, "\"Name: value\", with every request; repeatable")
-      ->allow_extra_args(false)->group(group);
-  command.add_option("--api-key-env", flags.api_key_env, "environment variable whose value is sent as bearer token")->group(group);
-  command.add_option("--seed", options.seed, "of prompts and of what is drawn")->group(group)->capture_default_str();
+      ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--api-key-env", flags.api_key_env,
+                  "environment variable whose value is sent as bearer token")
+      ->group(group);
+  command.add_option("--seed", options.seed, "of prompts and of what is drawn")
+      ->group(group)
+      ->capture_default_str();
 }
 
 void add_report_flags(CLI::App& command, Flags& flags) {
   constexpr auto group = "Report";
-  command.add_option("--slo-ttft-ms", flags.options.slo_ttft_ms, "goodput counts answers whose first token came by then")->group(group);
-  command.add_option("--slo-tpot-ms", flags.options.slo_tpot_ms, "and whose tokens came that fast")->group(group);
+  command
+      .add_option("--slo-ttft-ms", flags.options.slo_ttft_ms,
+                  "goodput counts answers whose first token came by then")
+      ->group(group);
+  command.add_option("--slo-tpot-ms", flags.options.slo_tpot_ms, "and whose tokens came that fast")
+      ->group(group);
   command.add_option("--label", flags.options.label, "name of the run in table and chart")->group(group);
   command.add_flag("--json", flags.json, "one JSON object on stdout instead of tables")->group(group);
   command.add_option("--svg", flags.svg, "writes a chart of TTFT and the workers' shares")->group(group);
@@ -203,7 +243,8 @@ void add_report_flags(CLI::App& command, Flags& flags) {
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit_code) {
-  auto* const command = app.add_subcommand("replay", "send the load of a trace to an OpenAI-compatible server and measure");
+  auto* const command =
+      app.add_subcommand("replay", "send the load of a trace to an OpenAI-compatible server and measure");
   const auto flags = std::make_shared<Flags>();
   add_request_flags(*command, *flags);
   add_trace_flags(*command, *flags);

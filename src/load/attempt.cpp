@@ -32,11 +32,15 @@ void settle(Attempt& attempt, Ending ending, std::string trouble, Time now) {
 void settle_broken(Attempt& attempt, ClientStatus status, bool body, Time now) {
   std::string words(to_string(status));
   switch (status) {
-    case ClientStatus::connect_failed: return settle(attempt, Ending::connect, std::move(words), now);
-    case ClientStatus::timed_out: return settle(attempt, Ending::timeout, std::move(words), now);
+    case ClientStatus::connect_failed:
+      return settle(attempt, Ending::connect, std::move(words), now);
+    case ClientStatus::timed_out:
+      return settle(attempt, Ending::timeout, std::move(words), now);
     case ClientStatus::malformed:
-    case ClientStatus::too_large: return settle(attempt, Ending::malformed, std::move(words), now);
-    default: return settle(attempt, body ? Ending::truncated : Ending::no_answer, std::move(words), now);
+    case ClientStatus::too_large:
+      return settle(attempt, Ending::malformed, std::move(words), now);
+    default:
+      return settle(attempt, body ? Ending::truncated : Ending::no_answer, std::move(words), now);
   }
 }
 
@@ -96,7 +100,8 @@ Task<void> read_refusal(Fiber& fiber, ClientExchange& exchange, Attempt& attempt
     co_return;
   }
   settle(attempt, Ending::status,
-         fmt::format("{}: {}", exchange.status(), error_words(attempt.client.json, body)), fiber.loop().now());
+         fmt::format("{}: {}", exchange.status(), error_words(attempt.client.json, body)),
+         fiber.loop().now());
 }
 
 Task<void> read_plain(Fiber& fiber, ClientExchange& exchange, Attempt& attempt) {
@@ -122,7 +127,8 @@ Task<void> read_stream(Fiber& fiber, ClientExchange& exchange, Attempt& attempt)
   while (true) {
     const auto [status, bytes] = co_await exchange.next();
     const Time now = fiber.loop().now();
-    if (status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now))) continue;
+    if (status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now)))
+      continue;
     const Ending ending = answer.end(status != ClientStatus::ok, attempt.since_start(now));
     count_tokens(answer.facts(), *attempt.record);
     if (ending == Ending::truncated && status != ClientStatus::ok && status != ClientStatus::broken) {
@@ -130,7 +136,8 @@ Task<void> read_stream(Fiber& fiber, ClientExchange& exchange, Attempt& attempt)
     } else {
       settle(attempt, ending, std::move(answer.facts().trouble), now);
     }
-    if (status == ClientStatus::ok && !bytes.empty() && ending != Ending::malformed) co_await drain(fiber, exchange);
+    if (status == ClientStatus::ok && !bytes.empty() && ending != Ending::malformed)
+      co_await drain(fiber, exchange);
     co_return;
   }
 }

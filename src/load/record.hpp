@@ -46,8 +46,8 @@ struct RequestRecord {
   Tokens output{};  ///< by usage, else by events
   CountedBy counted_by = CountedBy::none;
   Ending ending = Ending::completed;
-  bool held = false;  ///< waited in the client because of the cap
-  int status = 0;     ///< of HTTP; 0 if no answer came
+  bool held = false;                 ///< waited in the client because of the cap
+  int status = 0;                    ///< of HTTP; 0 if no answer came
   std::uint32_t worker = no_worker;  ///< index into the names the receipts told
   float router_wait_ms = -1;         ///< by the receipt; negative if it told none
 };

@@ -44,7 +44,9 @@ class Replayer {
     if (error_) return tl::unexpected(*error_);
     ReplayReport report = summarize(gathered_, {options_.slo_ttft_ms, options_.slo_tpot_ms});
     report.url = options_.url;
-    report.label = !options_.label.empty() ? options_.label : !report.policy.empty() ? report.policy : options_.url;
+    report.label = !options_.label.empty()  ? options_.label
+                   : !report.policy.empty() ? report.policy
+                                            : options_.url;
     report.notes = trace_.notes;
     const auto& assumed = maker_->notes();
     report.notes.insert(report.notes.end(), assumed.begin(), assumed.end());
@@ -54,7 +56,8 @@ class Replayer {
  private:
   static Task<void> drive(Fiber& fiber, Replayer* self, const http::Url* url) {
     std::vector<std::string> served;
-    if (self->options_.model.empty()) served = co_await served_models(fiber, self->client_.to, *url, self->options_);
+    if (self->options_.model.empty())
+      served = co_await served_models(fiber, self->client_.to, *url, self->options_);
     auto maker = RequestMaker::create(self->options_, *url, self->trace_, served);
     if (!maker) {
       self->error_ = maker.error();
@@ -140,7 +143,8 @@ class Replayer {
 
   void tell() {
     if (!progress_) return;
-    progress_({schedule_.total(), schedule_.ended_count(), failed_, schedule_.running(), schedule_.waiting()});
+    progress_(
+        {schedule_.total(), schedule_.ended_count(), failed_, schedule_.running(), schedule_.waiting()});
   }
 
   const ReplayOptions& options_;

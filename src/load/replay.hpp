@@ -25,8 +25,9 @@ using OnProgress = std::function<void(const ReplayProgress&)>;
 
 /// Sends a trace's requests at their times to an OpenAI-compatible server, whatever the server does (open
 /// loop), and measures what comes back. Runs its own event loop on the calling thread until the last request
-/// has ended; a failed request is part of the report, not an error. Error: an option is out of bounds, the host
-/// has no address, no model is known. Memory: about 150 bytes a request of the trace, plus the texts in flight.
+/// has ended; a failed request is part of the report, not an error. Error: an option is out of bounds, the
+/// host has no address, no model is known. Memory: about 150 bytes a request of the trace, plus the texts in
+/// flight.
 [[nodiscard]] Result<ReplayReport> run_replay(const ReplayOptions& options, const workload::Trace& trace,
                                               const OnProgress& progress = {});
 

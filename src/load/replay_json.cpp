@@ -91,8 +91,10 @@ json::array workers(const ReplayReport& report) {
 }
 
 json::object client(const ReplayReport& report) {
-  return {{"held_requests", report.held_requests},   {"held_ms", summary(report.held_ms)},
-          {"late_ms", summary(report.late_ms)},      {"most_in_flight", report.most_in_flight},
+  return {{"held_requests", report.held_requests},
+          {"held_ms", summary(report.held_ms)},
+          {"late_ms", summary(report.late_ms)},
+          {"most_in_flight", report.most_in_flight},
           {"reconnects", report.reconnects}};
 }
 

@@ -29,7 +29,7 @@ struct CompletedLoad {
   std::int64_t output_tokens = 0;
   std::uint64_t counted_by_usage = 0;   ///< requests whose output tokens the engine told
   std::uint64_t counted_by_events = 0;  ///< and whose were counted by events
-  double span_s = 0;                    ///< from the first scheduled arrival to the end of the last whole answer
+  double span_s = 0;  ///< from the first scheduled arrival to the end of the last whole answer
 
   [[nodiscard]] double output_tokens_per_s() const {
     return span_s > 0 ? static_cast<double>(output_tokens) / span_s : 0;
@@ -62,29 +62,29 @@ struct ReplayReport {
   std::string policy;  ///< as receipts told it; several are joined by '+'; empty without receipts
   OfferedLoad offered;
   CompletedLoad completed;
-  std::array<FailureClass, ending_count> endings;   ///< by Ending; of `completed` only the count
-  std::map<int, std::uint64_t> statuses;            ///< HTTP statuses of all answers
-  std::map<std::string, std::uint64_t> refusals;    ///< reasons that the router gave with a refusal
-  std::int64_t wasted_output_tokens = 0;            ///< came in answers that did not complete
+  std::array<FailureClass, ending_count> endings;  ///< by Ending; of `completed` only the count
+  std::map<int, std::uint64_t> statuses;           ///< HTTP statuses of all answers
+  std::map<std::string, std::uint64_t> refusals;   ///< reasons that the router gave with a refusal
+  std::int64_t wasted_output_tokens = 0;           ///< came in answers that did not complete
 
   maths::Summary ttft_ms;
   maths::Summary tpot_ms;  ///< (last - first event with content) / (output tokens - 1), of 2 tokens or more
   maths::Summary e2e_ms;
-  maths::Summary itl_ms;  ///< between events with content, of all streams; within 0.5 %
+  maths::Summary itl_ms;               ///< between events with content, of all streams; within 0.5 %
   std::vector<double> ttft_values_ms;  ///< in ascending order
   std::optional<double> slo_ttft_ms;
   std::optional<double> slo_tpot_ms;
   std::optional<Goodput> goodput;  ///< if there is an SLO
 
-  std::vector<WorkerShare> workers;        ///< by name; empty without receipts
+  std::vector<WorkerShare> workers;              ///< by name; empty without receipts
   std::optional<maths::Summary> router_wait_ms;  ///< time in the router's waiting pool, by the receipts
 
   // How far the measurement itself can be believed.
-  std::uint64_t held_requests = 0;    ///< waited in the client because of the cap
-  maths::Summary held_ms;             ///< of those
-  maths::Summary late_ms;             ///< sent after their time for want of CPU in the client, of the others
+  std::uint64_t held_requests = 0;  ///< waited in the client because of the cap
+  maths::Summary held_ms;           ///< of those
+  maths::Summary late_ms;           ///< sent after their time for want of CPU in the client, of the others
   std::uint64_t most_in_flight = 0;
-  std::uint64_t reconnects = 0;       ///< a kept connection was dead and the request went out again
+  std::uint64_t reconnects = 0;  ///< a kept connection was dead and the request went out again
   std::vector<std::string> notes;
 
   [[nodiscard]] std::uint64_t failed() const { return offered.requests - completed.requests; }
@@ -110,7 +110,8 @@ struct Slo {
 /// The arithmetic: O(n log n) in the number of records. Leaves label, url and notes empty.
 [[nodiscard]] ReplayReport summarize(const Gathered& gathered, const Slo& slo);
 
-/// (last - first event with content) / (output tokens - 1) in ms; nothing for fewer than 2 tokens or no stream.
+/// (last - first event with content) / (output tokens - 1) in ms; nothing for fewer than 2 tokens or no
+/// stream.
 [[nodiscard]] std::optional<double> tpot_ms(const RequestRecord& record);
 
 }  // namespace evenkeel::load

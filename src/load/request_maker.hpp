@@ -41,8 +41,8 @@ class RequestMaker {
   std::string path_;
   std::string host_;
   std::int64_t loose_bound_ = 0;
-  std::string fallback_model_;               // for requests without a name that may be used
-  std::vector<std::string> servable_;        // names of the trace that are sent as they are, sorted
+  std::string fallback_model_;         // for requests without a name that may be used
+  std::vector<std::string> servable_;  // names of the trace that are sent as they are, sorted
   std::vector<std::string> notes_;
 };
 

@@ -12,10 +12,10 @@
 
 namespace evenkeel::load {
 
-/// Says which request of a trace starts when. A request is due at its arrival, or, if it follows another, when
-/// that one has ended (well or badly) and its think time has passed. Due requests start in the order of their
-/// due times as long as fewer than `concurrency` are running. Times count from the start of the replay; the
-/// caller brings them. O(log n) a request.
+/// Says which request of a trace starts when. A request is due at its arrival, or, if it follows another,
+/// when that one has ended (well or badly) and its think time has passed. Due requests start in the order of
+/// their due times as long as fewer than `concurrency` are running. Times count from the start of the replay;
+/// the caller brings them. O(log n) a request.
 class Schedule {
  public:
   /// Keeps a reference to `trace`. `concurrency` 0: no cap.
@@ -49,7 +49,7 @@ class Schedule {
   std::size_t concurrency_;
   std::vector<workload::RequestIndex> first_follower_;  // of a request; and then along next_follower_
   std::vector<workload::RequestIndex> next_follower_;
-  std::size_t next_independent_ = 0;                                    // in trace_.requests
+  std::size_t next_independent_ = 0;                                      // in trace_.requests
   std::priority_queue<Due, std::vector<Due>, std::greater<>> followers_;  // their forerunner has ended
   std::deque<Due> waiting_;
   std::size_t held_ = 0;  // so many at the front of waiting_ have met the cap

@@ -36,12 +36,14 @@ std::string chat(std::string_view delta) {
 
 const std::string role = chat(R"({"role":"assistant","content":""})");
 const std::string word = chat(R"({"content":" w\u00e9\u0021"})");
-const std::string usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}\n\n";
+const std::string usage =
+    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}\n\n";
 const std::string end_mark = "data: [DONE]\n\n";
 
 TEST(StreamedAnswer, CountsEventsWithContentHoweverTheyAreCut) {
-  const std::string text = role + ": ping\n\n" + word + "data:" + word.substr(6) + chat(R"({"reasoning_content":"hm"})") +
-                           chat(R"({"tool_calls":[{"index":0}]})") + chat("{}") + usage + end_mark;
+  const std::string text = role + ": ping\n\n" + word + "data:" + word.substr(6) +
+                           chat(R"({"reasoning_content":"hm"})") + chat(R"({"tool_calls":[{"index":0}]})") +
+                           chat("{}") + usage + end_mark;
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
     const auto got = read(text, piece);
     ASSERT_EQ(got.ending, Ending::completed) << piece;
@@ -54,7 +56,8 @@ TEST(StreamedAnswer, CountsEventsWithContentHoweverTheyAreCut) {
 
 TEST(StreamedAnswer, TakesCarriageReturnsAndCompletions) {
   const std::string text =
-      "data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\r\n\r\ndata: {\"choices\":[{\"text\":\"\"}]}\r\n\r\ndata: [DONE]\r\n\r\n";
+      "data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\r\n\r\ndata: "
+      "{\"choices\":[{\"text\":\"\"}]}\r\n\r\ndata: [DONE]\r\n\r\n";
   for (std::size_t piece = 1; piece <= text.size(); ++piece) {
     const auto got = read(text, piece);
     ASSERT_EQ(got.ending, Ending::completed) << piece;
@@ -97,15 +100,21 @@ TEST(StreamedAnswer, ABreakBehindTheTrueEndDoesNotMatter) {
 }
 
 TEST(StreamedAnswer, AnErrorEventFailsItThoughDoneFollows) {
-  for (const std::string error : {R"(data: {"error":{"message":"out of blocks","code":500}})",
-                                  R"(data: {"error":"out of blocks","error_type":"overloaded"})",
-                                  R"(data: {"object":"error","message":"out of blocks"})",
-                                  "event: error\ndata: {\"object\":\"error\",\"message\":\"out of blocks\"}"}) {
+  for (const std::string error :
+       {R"(data: {"error":{"message":"out of blocks","code":500}})",
+        R"(data: {"error":"out of blocks","error_type":"overloaded"})",
+        R"(data: {"object":"error","message":"out of blocks"})",
+        "event: error\ndata: {\"object\":\"error\",\"message\":\"out of blocks\"}"}) {
     const auto got = read(word + error + "\n\n" + end_mark, 1000);
     EXPECT_EQ(got.ending, Ending::error_event) << error;
     EXPECT_EQ(got.facts.trouble, "out of blocks") << error;
   }
-  EXPECT_EQ(read(R"(data: {"error":null,"choices":[]})" "\n\n" + end_mark, 1000).ending, Ending::completed);
+  EXPECT_EQ(read(R"(data: {"error":null,"choices":[]})"
+                 "\n\n" +
+                     end_mark,
+                 1000)
+                .ending,
+            Ending::completed);
 }
 
 TEST(StreamedAnswer, AnEventThatIsNoJsonIsMalformed) {
@@ -122,7 +131,9 @@ TEST(StreamedAnswer, AnEventWithoutEndIsNotKeptForEver) {
 TEST(PlainAnswer, TellsUsageErrorsAndGarbageApart) {
   JsonScratch scratch;
   AnswerFacts facts;
-  EXPECT_EQ(read_plain_answer(scratch, R"({"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":9}})", facts),
+  EXPECT_EQ(read_plain_answer(
+                scratch, R"({"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":9}})",
+                facts),
             Ending::completed);
   EXPECT_EQ(facts.usage_output, 9);
   EXPECT_EQ(facts.usage_prompt, 3);

@@ -47,9 +47,9 @@ int occurrences(std::string_view text, std::string_view what) {
 /// Five requests, worked out by hand below.
 Gathered five() {
   Gathered gathered;
-  gathered.records = {streamed(1s, 100ms, 500ms, 5),     // TPOT 400 / 4 = 100
-                      streamed(2s, 200ms, 260ms, 4),     // 60 / 3 = 20
-                      streamed(3s, 300ms, 300ms, 1),     // one token: no TPOT
+  gathered.records = {streamed(1s, 100ms, 500ms, 5),  // TPOT 400 / 4 = 100
+                      streamed(2s, 200ms, 260ms, 4),  // 60 / 3 = 20
+                      streamed(3s, 300ms, 300ms, 1),  // one token: no TPOT
                       failed(4s, Ending::truncated, 200), failed(6s, Ending::status, 429)};
   gathered.worker_names = {"b", "a"};
   gathered.records[0].worker = 0;

@@ -1,13 +1,11 @@
-#include "load/replay.hpp"
-
 #include <gtest/gtest.h>
 
-#include <boost/json.hpp>
-
 #include <algorithm>
+#include <boost/json.hpp>
 #include <map>
 #include <set>
 
+#include "load/replay.hpp"
 #include "load/support/scripted_server.hpp"
 
 namespace evenkeel::load {
@@ -114,9 +112,9 @@ TEST(Replay, TheTrueLengthStandsInTheHeaderOnly) {
 
 TEST(Replay, EveryFailureHasItsClass) {
   ScriptedServer server;
-  server.acts = {{2, Act::refuse_429}, {3, Act::refuse_503},    {4, Act::refuse_400}, {5, Act::error_event},
-                 {6, Act::no_done},    {7, Act::cut},           {8, Act::garbage_event}, {9, Act::web_page},
-                 {10, Act::vanish}};
+  server.acts = {{2, Act::refuse_429},    {3, Act::refuse_503}, {4, Act::refuse_400},
+                 {5, Act::error_event},   {6, Act::no_done},    {7, Act::cut},
+                 {8, Act::garbage_event}, {9, Act::web_page},   {10, Act::vanish}};
   Trace trace;
   for (int i = 1; i <= 10; ++i) add(trace, i);
   const auto report = must_run(options_for(server), trace);

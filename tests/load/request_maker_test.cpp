@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <boost/json.hpp>
-
 #include <algorithm>
+#include <boost/json.hpp>
 
 namespace evenkeel::load {
 namespace {
@@ -129,15 +128,23 @@ TEST(ReplayOptions, AreRefusedWithTheOptionsName) {
     return fault_of(options);
   };
   EXPECT_EQ(fault([](auto&) {}), "");
-  const auto names = [&](std::string_view name, auto change) { EXPECT_EQ(fault(change).find(name), 0U) << fault(change); };
+  const auto names = [&](std::string_view name, auto change) {
+    EXPECT_EQ(fault(change).find(name), 0U) << fault(change);
+  };
   names("url", [](auto& o) { o.url = "https://h"; });
   names("timeout", [](auto& o) { o.timeout = {}; });
   names("concurrency", [](auto& o) { o.concurrency = 2'000'000; });
   names("loose-bound", [](auto& o) { o.loose_bound = -1; });
-  names("loose-bound", [](auto& o) { o.loose_bound = 9; o.output_bound = OutputBound::absent; });
+  names("loose-bound", [](auto& o) {
+    o.loose_bound = 9;
+    o.output_bound = OutputBound::absent;
+  });
   names("ignore-eos", [](auto& o) { o.ignore_eos = true; });
   names("slo-ttft-ms", [](auto& o) { o.slo_ttft_ms = 0; });
-  names("slo-tpot-ms", [](auto& o) { o.slo_tpot_ms = 5; o.stream = false; });
+  names("slo-tpot-ms", [](auto& o) {
+    o.slo_tpot_ms = 5;
+    o.stream = false;
+  });
   names("header", [](auto& o) { o.headers = {{"A", "b\r\nC: d"}}; });
   names("header", [](auto& o) { o.headers = {{"A b", "c"}}; });
 }

@@ -109,7 +109,8 @@ TEST(Schedule, NeitherTheCapNorTheOrderOfASessionIsEverBroken) {
     ASSERT_LE(running.size(), cap);
     ASSERT_EQ(running.size(), schedule.running());
     Duration next = schedule.next_due().value_or(Duration::max());
-    if (!running.empty()) next = next <= now ? running.begin()->first : std::min(next, running.begin()->first);
+    if (!running.empty())
+      next = next <= now ? running.begin()->first : std::min(next, running.begin()->first);
     ASSERT_NE(next, Duration::max());
     now = std::max(now, next);
     while (!running.empty() && running.begin()->first <= now) {

@@ -21,14 +21,14 @@ enum class Act {
   refuse_429,       ///< as the router does, with its reason
   refuse_503,
   refuse_400,
-  error_event,      ///< two words, then an error and [DONE]
-  no_done,          ///< two words, then a proper end of the body
-  cut,              ///< two words, then a reset
+  error_event,  ///< two words, then an error and [DONE]
+  no_done,      ///< two words, then a proper end of the body
+  cut,          ///< two words, then a reset
   garbage_event,
-  web_page,         ///< 200 with a body that is no stream
-  vanish,           ///< a reset in place of an answer
-  vanish_if_kept,   ///< a reset if the connection has served before, else an answer
-  stall,            ///< nothing, until the client is gone
+  web_page,        ///< 200 with a body that is no stream
+  vanish,          ///< a reset in place of an answer
+  vanish_if_kept,  ///< a reset if the connection has served before, else an answer
+  stall,           ///< nothing, until the client is gone
 };
 
 /// A server on a thread of its own that follows a script. What it saw may be read once stop() has returned.
@@ -52,18 +52,18 @@ class ScriptedServer {
   std::size_t gather = 1;            ///< holds requests until so many are there, then lets these go on
 
   /// Read after stop().
-  std::vector<Seen> seen;                                    ///< in order of arrival
-  std::vector<std::pair<char, std::int64_t>> log;            ///< 'b'egin and 'e'nd with the told length
+  std::vector<Seen> seen;                          ///< in order of arrival
+  std::vector<std::pair<char, std::int64_t>> log;  ///< 'b'egin and 'e'nd with the told length
   std::size_t most_inside = 0;
 
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
   void stop();
 
  private:
-  static http::Task<void> serve(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder,
-                                ScriptedServer* self);
-  static http::Task<void> play(http::Fiber& fiber, http::Responder& responder, ScriptedServer* self, Act act,
-                               bool streamed, std::int64_t told, std::int64_t prompt_tokens);
+  static http::Task<void> serve(http::Fiber& fiber, const http::ServerRequest& request,
+                                http::Responder& responder, ScriptedServer* self);
+  static http::Task<void> play(http::Fiber& fiber, http::Responder& responder, Act act, bool streamed,
+                               std::int64_t told, std::int64_t prompt_tokens);
   http::Task<void> gathered(http::Fiber& fiber);
 
   std::set<std::string> peers_;
