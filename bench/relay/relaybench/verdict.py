@@ -10,7 +10,7 @@ class Target:
     text: str
     figure: str
     anchor: str | None
-    limit: float
+    limit: float | None  # None: a stretch alone, which nobody has to reach
     at_least: bool = False
     stretch: float | None = None
     within_spread: bool = False  # met already when the better quartile is
@@ -23,7 +23,7 @@ TARGETS = (
     Target("requests per CPU-second / HAProxy", "unary_per_cpu_s", "haproxy", 1.25, True, 1.5),
     Target("requests per CPU-second / HAProxy + JSON", "unary_per_cpu_s", "haproxy_json", 1.7, True, 2.0),
     Target("CPU per event / nginx", "event_cpu_us", "nginx", 1.0),
-    Target("CPU per event / HAProxy", "event_cpu_us", "haproxy", 1.0, stretch=0.85),
+    Target("CPU per event / HAProxy", "event_cpu_us", "haproxy", None, stretch=0.85),
     Target("added p50 / HAProxy", "added_p50_us", "haproxy", 1.0, within_spread=True),
     Target("added p99 / HAProxy", "added_p99_us", "haproxy", 1.0, within_spread=True),
     Target("CPU per 16 MiB body / HAProxy", "upload_cpu_ms", "haproxy", 1.1),
@@ -65,7 +65,7 @@ def ratios(rounds, names):
 
 
 def judge(rounds, names):
-    """The targets, for each contestant that is Evenkeel: `met`, `stretch`, `within_spread` or `not_met`."""
+    """The targets, for each contestant that is Evenkeel: `met`, `stretch`, `within_spread`, `not_met`, `no_stretch`."""
     rows = []
     for target in TARGETS:
         for name in (name for name in names if name.startswith("evenkeel")):
@@ -79,6 +79,8 @@ def _row(target, name, found):
     best_quartile = found["q3"] if target.at_least else found["q1"]
     if target.stretch is not None and target.holds(found["median"], target.stretch):
         outcome = "stretch"
+    elif target.limit is None:
+        outcome = "no_stretch"
     elif target.holds(found["median"], target.limit):
         outcome = "met"
     elif target.within_spread and target.holds(best_quartile, target.limit):
