@@ -13,6 +13,7 @@ std::size_t group_of(double running, std::size_t groups) {
   return std::min(groups - 1, static_cast<std::size_t>(std::max(0.0, std::round(octaves))) + 1);
 }
 constexpr double least_seconds = 0.02;  // less than this was seen of a level: not yet to be believed
+constexpr double reach = 1.5;           // how far above the highest level seen the rate is taken to go on growing
 }  // namespace
 
 void RateCurve::observe(double running, double work, Duration busy) {
@@ -43,7 +44,7 @@ double RateCurve::at(double running) const {
     below_level = level;
     below_rate = rate;
   }
-  return below_rate;
+  return below_level > 0 ? below_rate * std::min(running / below_level, reach) : 0;
 }
 
 }  // namespace evenkeel::fleet

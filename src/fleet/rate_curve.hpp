@@ -17,9 +17,10 @@ class RateCurve {
   /// `work` was done in `busy` while `running` (> 0) requests ran, on average. Values that cannot be are dropped.
   void observe(double running, double work, Duration busy);
 
-  /// Work per second with `running` requests, or 0 if nothing was ever observed. Between observed levels linear;
-  /// below the lowest in proportion to `running` (a batch of one costs nearly what a batch of few does); above the
-  /// highest flat, since a level nobody saw may be past saturation.
+  /// Work per second with `running` requests, or 0 if nothing was ever observed. Between observed levels linear,
+  /// below the lowest in proportion to `running`. Above the highest it goes on in proportion up to 1.5 times that
+  /// level, and is flat from there: a batch grows nearly for free until it saturates, and a worker judged by what
+  /// it did with one request would never be given two. What is guessed too high is seen, and so corrected, at once.
   [[nodiscard]] double at(double running) const;
   [[nodiscard]] bool known() const;
 

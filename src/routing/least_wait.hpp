@@ -4,11 +4,15 @@
 
 namespace evenkeel::routing {
 
-/// Outstanding tokens over learned rate: the candidate where the work already there plus this request's own is
-/// expected to be done soonest. With n requests open (ours and foreign), mean output m, prefill owed Q, this
-/// prompt p and prompt weight w:
+/// Outstanding tokens over learned rate, counted for everyone: the candidate where this request's own wait and what
+/// its work adds to each request already there come to the least. With n requests open (ours and foreign), mean output
+/// m, prefill owed Q, this request's prompt p and prompt weight w, its own work is o = m + w p, and
 ///
-///     wait = ((n + 1) m + w (Q + p)) / rate(n + 1)
+///     cost = (n m + w Q + o + n o) / rate(n + 1)
+///
+/// Without the last term each request would follow its own interest alone: the fastest worker is then filled until it
+/// is as slow as the slowest one idle, and all pay (the gap between selfish and optimal routing; Roughgarden and
+/// Tardos 2002). The rate is taken at n + 1 for all terms: a difference of two learned rates is mostly noise.
 ///
 /// The remaining output of a running request is taken as m whatever it has produced (lengths are unknown and their
 /// law is close to memoryless or heavier). A worker of unknown rate is given the mean curve of those known, so it

@@ -55,7 +55,7 @@ TEST(RateCurve, IsExactOnASteadyWorker) {
   for (const double level : {1.0, 4.0, 16.0}) EXPECT_NEAR(curve.at(level), truth(level), 1e-9) << level;
 }
 
-TEST(RateCurve, IsLinearBetweenLevelsProportionalBelowAndFlatAbove) {
+TEST(RateCurve, IsLinearBetweenLevelsProportionalBelowAndForOneReachAbove) {
   RateCurve curve;
   watch(curve, 4, 100, 50);
   watch(curve, 8, 180, 50);
@@ -65,8 +65,9 @@ TEST(RateCurve, IsLinearBetweenLevelsProportionalBelowAndFlatAbove) {
   EXPECT_NEAR(curve.at(8), 180, 1e-9);
   EXPECT_NEAR(curve.at(2), 50, 1e-9);  // half of 4
   EXPECT_NEAR(curve.at(1), 25, 1e-9);
-  EXPECT_NEAR(curve.at(9), 180, 1e-9);  // never seen: flat
-  EXPECT_NEAR(curve.at(1000), 180, 1e-9);
+  EXPECT_NEAR(curve.at(9), 202.5, 1e-9);  // 9/8 of 180
+  EXPECT_NEAR(curve.at(12), 270, 1e-9);
+  EXPECT_NEAR(curve.at(1000), 270, 1e-9);  // half as much again, and flat
 }
 
 TEST(RateCurve, PlacesAGroupAtTheMeanLevelItWasSeenAt) {
@@ -110,7 +111,7 @@ TEST(RateCurve, DropsObservationsThatCannotBe) {
   curve.observe(4, nan, seconds(1));
   curve.observe(inf, 10, seconds(1));
   curve.observe(4, inf, seconds(1));
-  for (const double level : {1.0, 4.0, 5000.0}) EXPECT_NEAR(curve.at(level), std::min(level, 4.0) * 25, 1e-9);
+  for (const double level : {1.0, 4.0, 5000.0}) EXPECT_NEAR(curve.at(level), std::min(level, 6.0) * 25, 1e-9);
 }
 
 TEST(RateCurve, TakesLevelsAboveItsLastGroup) {

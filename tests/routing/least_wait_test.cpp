@@ -13,24 +13,26 @@ namespace {
 
 using namespace testing;
 
-/// Seconds until the worker would be through with all it has and this request, or the bare work if no rate is
-/// known anywhere.
+/// What this request costs at each candidate: its own wait, and what its work adds to each of those there. Added up
+/// request by request here. The bare work if no rate is known anywhere.
 std::vector<double> waits(const Fleet& fleet, const std::vector<std::uint32_t>& candidates, double prompt) {
   std::vector<double> out;
   for (const std::uint32_t index : candidates) {
     const fleet::WorkerView& w = fleet.workers[index];
-    const double after = static_cast<double>(w.load.in_flight + 1) + w.foreign_requests;
-    const double decode = after * w.mean_output;
-    const double prefill = (static_cast<double>(w.load.queued_prompt.value()) + prompt) * fleet.prompt_weight;
-    double rate = w.rate->at(after);
+    const double open = static_cast<double>(w.load.in_flight) + w.foreign_requests;
+    const double own = w.mean_output + prompt * fleet.prompt_weight;
+    const double before_mine = open * w.mean_output + static_cast<double>(w.load.queued_prompt.value()) * fleet.prompt_weight;
+    const double mine = before_mine + own;
+    const double others = open * own;
+    double rate = w.rate->at(open + 1);
     if (rate == 0) {
       std::vector<double> known;
       for (const std::uint32_t other : candidates) {
-        if (fleet.workers[other].rate->known()) known.push_back(fleet.workers[other].rate->at(after));
+        if (fleet.workers[other].rate->known()) known.push_back(fleet.workers[other].rate->at(open + 1));
       }
       for (const double r : known) rate += r / static_cast<double>(known.size());
     }
-    out.push_back(rate == 0 ? decode + prefill : (decode + prefill) / rate);
+    out.push_back(rate == 0 ? mine + others : (mine + others) / rate);
   }
   return out;
 }
@@ -54,7 +56,8 @@ TEST(LeastWait, ChoosesTheSmallestOfItsFormulaOnRandomViews) {
 TEST(LeastWait, GivesTheWrittenExample) {
   Fleet fleet(2);
   Random random(22);
-  // w0: 3 open of mean 200, 1000 prompt tokens owed, 100/s at 4:  (4*200 + 0.1*(1000+500)) / 100 = 9.5 s
+  // w0: 3 open of mean 200, 1000 prompt tokens owed, 100/s at 4; own work 200 + 0.1*500 = 250:
+  //     (3*200 + 0.1*1000 + 250 + 3*250) / 100 = 17 s
   fleet.workers[0].load = {3, Tokens(1000), Tokens(1000), Tokens(0)};
   fleet.workers[0].mean_output = 200;
   fleet.teach(0, 4, 100);
@@ -65,11 +68,11 @@ TEST(LeastWait, GivesTheWrittenExample) {
   auto placement = place(*std::make_unique<LeastWait>(), fleet, request_for(all, 500), random);
   EXPECT_EQ(placement.worker, 1U);
   EXPECT_NEAR(placement.score, 250.0 / 30, 1e-9);
-  // One foreign request makes w1 the longer: 2*200 + 50 at the flat 30/s = 15 s.
-  fleet.workers[1].foreign_requests = 1;
+  // Two foreign requests make w1 the dearer: (2*200 + 250 + 2*250) / 45 = 25.6 s, with 30/s at 1 taken for 45 at 3.
+  fleet.workers[1].foreign_requests = 2;
   placement = place(*std::make_unique<LeastWait>(), fleet, request_for(all, 500), random);
   EXPECT_EQ(placement.worker, 0U);
-  EXPECT_NEAR(placement.score, 9.5, 1e-9);
+  EXPECT_NEAR(placement.score, 17, 1e-9);
 }
 
 TEST(LeastWait, GivesAnUnknownWorkerTheMeanOfTheKnownSoThatItIsTried) {
@@ -87,9 +90,9 @@ TEST(LeastWait, GivesAnUnknownWorkerTheMeanOfTheKnownSoThatItIsTried) {
 TEST(LeastWait, WithoutAnyRateTakesTheLeastWork) {
   Fleet fleet(3);
   Random random(24);
-  fleet.workers[0].load = {1, Tokens(9000), Tokens(9000), Tokens(0)};  // 2*256 + 900
-  fleet.workers[1].load = {3, Tokens(100), Tokens(0), Tokens(50)};     // 4*256
-  fleet.workers[2].load = {3, Tokens(200), Tokens(200), Tokens(0)};    // 4*256 + 20
+  fleet.workers[0].load = {1, Tokens(20000), Tokens(20000), Tokens(0)};  // 3*256 + 2000
+  fleet.workers[1].load = {3, Tokens(100), Tokens(0), Tokens(50)};     // 7*256
+  fleet.workers[2].load = {3, Tokens(200), Tokens(200), Tokens(0)};    // 7*256 + 20
   const auto all = fleet.all();
   EXPECT_EQ(place(*std::make_unique<LeastWait>(), fleet, request_for(all, 0), random).worker, 1U);
 }
