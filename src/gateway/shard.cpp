@@ -13,7 +13,18 @@ Result<std::uint16_t> Shard::listen(const http::Address& at, bool share_port) {
   return listener_->port();
 }
 
+http::Task<void> Shard::sweep_pools(http::Fiber& fiber) {
+  // Engines close what idles; without this their half of the connection would stay open until the next request.
+  while (true) {
+    co_await fiber.sleep_until(loop.now() + std::chrono::seconds(1));
+    for (const auto& pool : pools_) {
+      if (pool != nullptr) pool->sweep(loop.now());
+    }
+  }
+}
+
 void Shard::start() {
+  loop.spawn([](http::Fiber& fiber, Shard* shard) { return shard->sweep_pools(fiber); }, this);
   thread_ = std::thread([this] { loop.run(); });
 }
 

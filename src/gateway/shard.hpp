@@ -73,6 +73,7 @@ class Shard {
 
  private:
   void accept(http::Stream stream, const http::Address& peer);
+  http::Task<void> sweep_pools(http::Fiber& fiber);
 
   std::unique_ptr<http::Listener> listener_;
   std::vector<std::unique_ptr<http::ConnectionPool>> pools_;  // by WorkerId
