@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 namespace evenkeel::fleet {
 
@@ -25,26 +26,30 @@ void RateCurve::observe(double running, double work, Duration busy) {
   group.work = group.work * keep + work;
   group.seconds = group.seconds * keep + seconds;
   group.running_seconds = group.running_seconds * keep + running * seconds;
+  redraw();
 }
 
-bool RateCurve::known() const {
-  return std::any_of(groups_.begin(), groups_.end(), [](const Group& g) { return g.seconds >= least_seconds && g.work > 0; });
+void RateCurve::redraw() {
+  known_ = 0;
+  for (const Group& of : groups_) {
+    if (of.seconds < least_seconds || of.work <= 0) continue;
+    points_[known_++] = {of.running_seconds / of.seconds, of.work / of.seconds};
+  }
 }
+
+bool RateCurve::known() const { return known_ > 0; }
 
 double RateCurve::at(double running) const {
-  double below_level = 0, below_rate = 0;
-  for (const Group& group : groups_) {
-    if (group.seconds < least_seconds || group.work <= 0) continue;
-    const double level = group.running_seconds / group.seconds;
-    const double rate = group.work / group.seconds;
-    if (level >= running) {
-      const double share = level > below_level ? (running - below_level) / (level - below_level) : 1;
-      return below_rate + share * (rate - below_rate);
+  if (known_ == 0) return 0;
+  Point below;
+  for (const Point& point : std::span(points_).first(known_)) {
+    if (point.level >= running) {
+      const double share = point.level > below.level ? (running - below.level) / (point.level - below.level) : 1;
+      return below.rate + share * (point.rate - below.rate);
     }
-    below_level = level;
-    below_rate = rate;
+    below = point;
   }
-  return below_level > 0 ? below_rate * std::min(running / below_level, reach) : 0;
+  return below.rate * std::min(running / below.level, reach);
 }
 
 }  // namespace evenkeel::fleet

@@ -31,7 +31,15 @@ class RateCurve {
     double seconds = 0;
     double running_seconds = 0;
   };
+  struct Point {
+    double level = 0;
+    double rate = 0;
+  };
+  void redraw();
+
   std::array<Group, groups> groups_{};
+  std::array<Point, groups> points_{};  ///< of the groups that are to be believed, by level: what at() reads
+  std::size_t known_ = 0;
   double half_life_s_;
 };
 

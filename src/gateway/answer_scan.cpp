@@ -1,5 +1,7 @@
 #include "gateway/answer_scan.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "http/sse.hpp"
@@ -17,6 +19,12 @@ std::size_t find(std::string_view in, std::string_view what, std::size_t from = 
   return at == nullptr ? npos : static_cast<std::size_t>(static_cast<const char*>(at) - in.data());
 }
 
+/// As find, but looks first where it was the last time: the heads of a stream's events are of one size.
+std::size_t find_again(std::string_view in, std::string_view what, std::size_t last) {
+  if (last < in.size() && in.substr(last, what.size()) == what) return last;
+  return find(in, what);
+}
+
 std::string_view behind_blanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t' || text.front() == '\r')) {
     text.remove_prefix(1);
@@ -24,20 +32,53 @@ std::string_view behind_blanks(std::string_view text) {
   return text;
 }
 
-/// The number behind `"name":` in `object`, or -1.
-std::int64_t number_of(std::string_view object, std::string_view quoted_name) {
-  const std::size_t at = find(object, quoted_name);
-  if (at == npos) return -1;
-  auto rest = behind_blanks(object.substr(at + quoted_name.size()));
-  if (rest.empty() || rest.front() != ':') return -1;
-  rest = behind_blanks(rest.substr(1));
+/// The whole number that `text` begins with, or -1.
+std::int64_t leading_number(std::string_view text) {
   std::int64_t value = 0;
   std::size_t digits = 0;
-  while (digits < rest.size() && digits < 15 && rest[digits] >= '0' && rest[digits] <= '9') {
-    value = value * 10 + (rest[digits] - '0');
+  while (digits < text.size() && digits < 15 && text[digits] >= '0' && text[digits] <= '9') {
+    value = value * 10 + (text[digits] - '0');
     ++digits;
   }
   return digits > 0 ? value : -1;
+}
+
+/// Behind the closing quote of the string that `text` begins with, or npos.
+std::size_t behind_string(std::string_view text) {
+  for (std::size_t at = 1; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      return at + 1;
+    }
+  }
+  return npos;
+}
+
+/// The counts at the first level of the object that `text` begins with (details below it hold others), -1 where it
+/// has none. Nothing if the object does not end in `text`.
+std::optional<Usage> read_counts(std::string_view text) {
+  Usage own{-1, -1}, other{-1, -1};
+  int depth = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] == '{' || text[at] == '[') ++depth;
+    if ((text[at] == '}' || text[at] == ']') && --depth == 0) {
+      return Usage{own.prompt < 0 ? other.prompt : own.prompt, own.output < 0 ? other.output : own.output};
+    }
+    if (text[at] != '"') continue;
+    const std::size_t size = behind_string(text.substr(at));
+    if (size == npos) return std::nullopt;
+    const std::string_view name = text.substr(at + 1, size - 2);
+    at += size - 1;
+    const auto rest = behind_blanks(text.substr(at + 1));
+    if (depth != 1 || rest.empty() || rest.front() != ':') continue;
+    const std::int64_t number = leading_number(behind_blanks(rest.substr(1)));
+    if (name == "prompt_tokens") own.prompt = number;
+    if (name == "completion_tokens") own.output = number;
+    if (name == "input_tokens") other.prompt = number;
+    if (name == "output_tokens") other.output = number;
+  }
+  return std::nullopt;
 }
 
 /// Whether `rest`, behind a key's closing quote, is `: "x...` with a string that is not empty.
@@ -70,13 +111,10 @@ std::optional<Usage> find_usage(std::string_view json) {
     if ((at == 0 || json[at - 1] != '\\') && !rest.empty() && rest.front() == ':') {
       rest = behind_blanks(rest.substr(1));
       if (!rest.empty() && rest.front() == '{') {
-        // Nested details hold other counts; the two that count stand at the first level, before or behind them.
-        Usage usage{number_of(rest, "\"prompt_tokens\""), number_of(rest, "\"completion_tokens\"")};
-        if (usage.prompt < 0) usage.prompt = number_of(rest, "\"input_tokens\"");
-        if (usage.output < 0) usage.output = number_of(rest, "\"output_tokens\"");
-        if (usage.prompt >= 0 || usage.output >= 0) {
-          usage.prompt = std::max<std::int64_t>(usage.prompt, 0);
-          usage.output = std::max<std::int64_t>(usage.output, 0);
+        auto usage = read_counts(rest);
+        if (usage && (usage->prompt >= 0 || usage->output >= 0)) {
+          usage->prompt = std::max<std::int64_t>(usage->prompt, 0);
+          usage->output = std::max<std::int64_t>(usage->output, 0);
           return usage;
         }
       }
@@ -114,22 +152,37 @@ StreamScan::Kind StreamScan::see_openai(std::string_view data) {
     ended_ = true;
     return Kind::true_end;
   }
-  const std::size_t choices = find(data, "\"choices\"");
+  const std::size_t choices = find_again(data, "\"choices\"", choices_at_);
   if (choices == npos) {
     // An error stands at the top of its event and takes the place of choices.
     if (find(data, "\"error\"") != npos || find(data, "\"object\":\"error\"") != npos) return fail();
     return Kind::other;
   }
+  choices_at_ = choices;
   const std::string_view rest = data.substr(choices + 9);
-  // Usage follows choices, is null on most engines' other chunks, and is rare: look at its key only.
-  if (const std::size_t key = find(rest, "\"usage\""); key != npos) {
+  // What follows the list of choices is usage, or nothing: then the event ends with the list.
+  if (!rest.ends_with("]}") && find(rest, "\"usage\"") != npos) {
     if (auto usage = find_usage(rest)) usage_ = usage;
   }
-  if (const std::size_t ids = find(rest, "\"token_ids\""); ids != npos) stated_tokens_ = count_ids(rest.substr(ids + 11));
-  if (stated_tokens_ > 0) return content();
-  for (const std::string_view key : {std::string_view("\"content\""), std::string_view("\"text\""),
-                                     std::string_view("\"reasoning_content\""), std::string_view("\"reasoning\"")}) {
-    if (const std::size_t at = find(rest, key); at != npos && is_text(rest.substr(at + key.size()))) return content();
+  if (!ids_absent_) {  // a request has token ids in all its events or in none
+    const std::size_t ids = find(rest, "\"token_ids\"");
+    if (ids != npos) stated_tokens_ = count_ids(rest.substr(ids + 11));
+    if (stated_tokens_ > 0) return content();
+  }
+  constexpr std::array<std::string_view, 4> keys = {"\"content\"", "\"text\"", "\"reasoning_content\"", "\"reasoning\""};
+  if (content_key_ < keys.size()) {  // what the last content event carried, at the same place
+    const std::string_view key = keys[content_key_];
+    if (rest.substr(std::min(content_at_, rest.size()), key.size()) == key && is_text(rest.substr(content_at_ + key.size()))) {
+      return content();
+    }
+  }
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const std::size_t at = find(rest, keys[i]);
+    if (at == npos || !is_text(rest.substr(at + keys[i].size()))) continue;
+    ids_absent_ = true;
+    content_key_ = i;
+    content_at_ = at;
+    return content();
   }
   return find(rest, "\"tool_calls\":[{") != npos || find(rest, "\"arguments\"") != npos ? content() : Kind::other;
 }

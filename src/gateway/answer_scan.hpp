@@ -55,6 +55,11 @@ class StreamScan {
   std::int64_t stated_tokens_ = 0;
   std::uint64_t content_events_ = 0;
   std::optional<Usage> usage_;
+  // Where things stood in the last event of this stream: the next one is nearly always alike.
+  std::size_t choices_at_ = 0;
+  std::size_t content_at_ = 0;
+  std::size_t content_key_ = ~std::size_t{0};
+  bool ids_absent_ = false;
 };
 
 }  // namespace evenkeel::gateway

@@ -7,10 +7,6 @@ namespace evenkeel::gateway {
 using fleet::Outcome;
 using http::IoStatus;
 
-namespace {
-Time later(Time from, Duration by) { return by == Duration(0) ? Time::max() : from + by; }
-}  // namespace
-
 Attempt::Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
                  bool fresh_connection)
     : shard_(shard),
@@ -19,6 +15,8 @@ Attempt::Attempt(Shard& shard, ClientSide& client, Request& request, const Upstr
       upstream_(upstream),
       lease_(lease),
       fiber_(client.fiber),
+      spans_(shard.chunk_spans),
+      out_(shard.out_parts),
       scan_(request.endpoint.dialect) {
   open_connection(fresh_connection);
 }
@@ -37,7 +35,7 @@ void Attempt::open_connection(bool fresh) {
   }
   stream_.bind(&fiber_);
   stage_ = reused_ ? Stage::sending : Stage::connecting;
-  stage_deadline_ = reused_ ? Time::max() : later(now(), request_.timeouts.connect);
+  stage_deadline_ = reused_ ? Time::max() : deadline_after(now(), request_.timeouts.connect);
 }
 
 http::Task<AttemptResult> Attempt::run() {
@@ -53,6 +51,7 @@ http::Task<AttemptResult> Attempt::run() {
 }
 
 void Attempt::turn() {
+  out_.clear();  // the shard's: another attempt may have left views in it
   if (client_.gone()) return cancel();
   if (shard_.cutting) return fail(Outcome::cancelled, "shutting_down");
   if (stage_ == Stage::connecting) {
@@ -98,7 +97,7 @@ void Attempt::send_more_body() {
       const auto scratch = http::scratch_buffer();
       const auto got = client_.stream.try_read(scratch);
       if (got.status == IoStatus::would_block) {
-        if (stage_deadline_ == Time::max()) stage_deadline_ = later(now(), shard_.shared.settings.limits.body_timeout);
+        if (stage_deadline_ == Time::max()) stage_deadline_ = deadline_after(now(), shard_.shared.settings.limits.body_timeout);
         return;
       }
       if (got.status != IoStatus::ok) return cancel();
@@ -120,12 +119,15 @@ void Attempt::send_more_body() {
     const bool fine = up_.put(parts);
     std::string rest(raw.substr(consumed));
     client_.in.swap(rest);
-    if (done) client_.body = nullptr;
+    if (done) {
+      shard_.counters.transfer_edits.add(body.skim().blanks().size());
+      client_.body = nullptr;
+    }
     if (!fine) break;
   }
   if (stage_ != Stage::sending) return;
   stage_ = Stage::awaiting;
-  stage_deadline_ = later(now(), request_.timeouts.first_byte);
+  stage_deadline_ = deadline_after(now(), request_.timeouts.first_byte);
 }
 
 void Attempt::read_answer() {
@@ -150,7 +152,7 @@ void Attempt::read_answer() {
 
 void Attempt::take_bytes(std::string_view bytes) {
   if (stage_ == Stage::relaying) {
-    stage_deadline_ = later(now(), request_.timeouts.silence);
+    stage_deadline_ = deadline_after(now(), request_.timeouts.silence);
     take_body(bytes);
   } else {
     take_head(bytes);
@@ -173,12 +175,12 @@ void Attempt::upstream_ended() {
 }
 
 void Attempt::arm_deadline() {
-  const Time total = later(request_.arrived, request_.timeouts.total);
+  const Time total = deadline_after(request_.arrived, request_.timeouts.total);
   fiber_.set_deadline(std::min({stage_deadline_, total, next_heartbeat_}));
 }
 
 void Attempt::check_deadlines() {
-  if (now() >= later(request_.arrived, request_.timeouts.total)) return fail(Outcome::transport_fault, "total_timeout", true);
+  if (now() >= deadline_after(request_.arrived, request_.timeouts.total)) return fail(Outcome::transport_fault, "total_timeout", true);
   if (now() < stage_deadline_) return;
   switch (stage_) {
     case Stage::connecting: return fail(Outcome::transport_fault, "connect_timeout", true);
@@ -207,6 +209,8 @@ void Attempt::fail(Outcome outcome, std::string_view fault, bool timed_out) {
   result_.reused_gave_nothing = reused_ && !any_byte_ && !timed_out && outcome == Outcome::transport_fault;
   stream_.close();
   if (committed_) {
+    flush_out();  // what was whole before the fault was seen
+    if (stage_ == Stage::done) return;
     shard_.counters.streams_cut.add();
     cut_stream(outcome == Outcome::cancelled ? "The router is shutting down." : "The engine's answer was cut short.");
   }

@@ -104,8 +104,8 @@ class Attempt {
   AnswerStyle style_;
   std::uint64_t left_ = 0;     ///< of a body of known length
   bool body_done_ = false;
-  std::vector<std::string_view> spans_;  ///< of decoded chunks
-  std::vector<std::string_view> out_;    ///< payload to go out at the end of this read
+  std::vector<std::string_view>& spans_;  ///< of decoded chunks; the shard's
+  std::vector<std::string_view>& out_;    ///< payload to go out at the end of this read; the shard's
   http::EventBoundaries boundaries_;
   StreamScan scan_;
   std::string early_;          ///< comments that came before the first event

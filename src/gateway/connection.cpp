@@ -165,7 +165,7 @@ http::Task<void> Connection::answer(Request& request) {
 
 http::Task<bool> Connection::flush() {
   // The rest of an answer that the client was too slow to take. Its deadline is that of silence.
-  client_.fiber.set_deadline(shard_.loop.now() + shard_.shared.settings.limits.idle);
+  client_.fiber.set_deadline(deadline_after(shard_.loop.now(), shard_.shared.settings.limits.idle));
   while (!client_.outbox.clear()) {
     if (!client_.outbox.flush() || client_.stream.broken() || client_.fiber.deadline_passed()) co_return false;
     if (client_.outbox.clear()) break;

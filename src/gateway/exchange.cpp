@@ -119,6 +119,20 @@ http::Task<std::optional<dispatch::Granted>> Exchange::get_lease() {
   co_return std::move(verdict->lease);
 }
 
+http::Task<AttemptResult> Exchange::try_worker(const Upstream& upstream, fleet::Lease& lease) {
+  bool fresh = false;
+  while (true) {
+    Attempt attempt(shard_, client_, request_, upstream, lease, fresh);
+    AttemptResult result = co_await attempt.run();
+    // A kept connection that died idle: neither worker nor request is to blame. Once more at once, on a new one.
+    const bool again = result.reused_gave_nothing && !result.body_gone && !client_.gone();
+    if (!again) co_return result;
+    shard_.counters.reused_socket_retries.add();
+    shard_.shared.retries.charge(request_.model, shard_.loop.now());
+    fresh = true;
+  }
+}
+
 http::Task<void> Exchange::run() {
   submission_.model = request_.model;
   submission_.prompt_tokens = request_.prompt_estimate;
@@ -153,17 +167,7 @@ http::Task<void> Exchange::run() {
     request_.worker = upstream->name;
     const std::shared_ptr<const Upstream> held = upstream;
     fleet::Lease lease = std::move(granted->lease);
-    {
-      Attempt attempt(shard_, client_, request_, *held, lease, false);
-      result = co_await attempt.run();
-    }
-    if (result.reused_gave_nothing && !result.body_gone && !client_.gone()) {
-      // The connection died idle; neither worker nor request is to blame. Once more at once, on a new one.
-      shard_.counters.reused_socket_retries.add();
-      shard_.shared.retries.charge(request_.model, shard_.loop.now());
-      Attempt attempt(shard_, client_, request_, *held, lease, true);
-      result = co_await attempt.run();
-    }
+    result = co_await try_worker(*held, lease);
     lease.end(result.outcome);
     shard_.shared.breakers.answered(held->id, result.outcome);
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
@@ -191,15 +195,7 @@ http::Task<void> Exchange::run_at(const Upstream& upstream) {
   request_.receipt.reason = "owner";
   request_.receipt.candidates = 1;
   request_.receipt.signal_age = Duration(-1);
-  AttemptResult result;
-  {
-    Attempt attempt(shard_, client_, request_, upstream, lease, false);
-    result = co_await attempt.run();
-  }
-  if (result.reused_gave_nothing && !result.body_gone && !client_.gone()) {
-    Attempt attempt(shard_, client_, request_, upstream, lease, true);
-    result = co_await attempt.run();
-  }
+  AttemptResult result = co_await try_worker(upstream, lease);
   lease.end(result.outcome);
   shard_.shared.breakers.answered(upstream.id, result.outcome);
   book(result);

@@ -22,6 +22,7 @@ class Exchange {
 
  private:
   http::Task<std::optional<dispatch::Granted>> get_lease();
+  http::Task<AttemptResult> try_worker(const Upstream& upstream, fleet::Lease& lease);
   [[nodiscard]] bool may_retry(const AttemptResult& result);
   [[nodiscard]] bool retryable(const AttemptResult& result) const;
   http::Task<void> back_off();

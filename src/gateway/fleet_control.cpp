@@ -45,8 +45,6 @@ Result<WorkerId> FleetControl::add(const config::WorkerSetting& setting) {
   const auto kind = engines::kind_named(setting.engine);
   const std::string name = setting.name.empty() ? url->authority() : setting.name;
   if (find(name) != nullptr) return failure(fmt::format("there is a worker named \"{}\" already", name));
-  auto address = http::resolve(url->host, url->port);
-  if (!address) return tl::unexpected(address.error());
 
   auto worker = std::make_unique<Worker>();
   worker->setting = setting;
@@ -58,12 +56,14 @@ Result<WorkerId> FleetControl::add(const config::WorkerSetting& setting) {
   worker->ceiling = worker->limit;
   worker->upstream = std::make_shared<Upstream>();
   Upstream& upstream = *worker->upstream;
-  upstream = {WorkerId{}, name, *address, url->authority(), url->base_path, authorization, &adapter};
+  upstream = {WorkerId{}, name, {}, url->authority(), url->base_path, authorization, &adapter};
+  worker->url = *url;
   worker->facts.url = setting.url;
   worker->facts.engine = worker->kind_known ? std::string(adapter.name()) : "unknown";
 
   const WorkerId id = dispatcher_.add_worker({name, {}, worker->limit});
   upstream.id = worker->id = id;
+  find_address(*worker);
   breakers_.add(id);
   Worker* const kept = worker.get();
   if (workers_.size() <= id.value) workers_.resize(id.value + 1);
@@ -77,6 +77,18 @@ Result<WorkerId> FleetControl::add(const config::WorkerSetting& setting) {
   rebuild_map();
   kept->fiber = &loop_.spawn([](http::Fiber& fiber, FleetControl* self, Worker* of) { return self->watch(fiber, of); }, this, kept);
   return id;
+}
+
+void FleetControl::find_address(Worker& worker) {
+  // A name that is not there yet is a worker that is not there yet: it is asked for again before each probe.
+  const auto address = http::resolve(worker.url.host, worker.url.port);
+  if (!address) {
+    worker.facts.last_error = address.error().message;
+    return;
+  }
+  auto upstream = std::make_shared<Upstream>(*worker.upstream);
+  upstream->address = *address;
+  worker.upstream = std::move(upstream);
 }
 
 bool FleetControl::remove(std::string_view name) {
@@ -144,6 +156,11 @@ http::Task<http::FetchResult> FleetControl::get(http::Fiber& fiber, Worker& work
 }
 
 http::Task<void> FleetControl::probe(http::Fiber& fiber, Worker& worker) {
+  if (worker.upstream->address.size() == 0) {
+    find_address(worker);
+    if (worker.upstream->address.size() == 0) co_return;
+    rebuild_map();
+  }
   if (!worker.kind_known) co_await discover_kind(fiber, worker);
   if (worker.stopped) co_return;
   const auto health = co_await get(fiber, worker, worker.upstream->adapter->health_path());
@@ -151,8 +168,9 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Worker& worker) {
   if (good) {
     worker.facts.last_error.clear();
   } else {
-    worker.facts.last_error = health.status == http::ClientStatus::ok ? fmt::format("{} answered {}", worker.upstream->adapter->health_path(), health.code)
-                                                                      : std::string(http::to_string(health.status));
+    worker.facts.last_error = health.status == http::ClientStatus::ok
+                                  ? fmt::format("{} answered {}", worker.upstream->adapter->health_path(), health.code)
+                                  : std::string(http::to_string(health.status));
   }
   if (worker.stopped) co_return;
   if (good) {

@@ -53,6 +53,7 @@ class FleetControl {
   struct Worker {
     WorkerId id;
     config::WorkerSetting setting;
+    http::Url url;
     std::shared_ptr<Upstream> upstream;
     WorkerFacts facts;
     std::vector<engines::ModelCard> cards;
@@ -74,6 +75,7 @@ class FleetControl {
   http::Task<bool> read_models(http::Fiber& fiber, Worker& worker);
   http::Task<void> scrape(http::Fiber& fiber, Worker& worker);
   http::Task<http::FetchResult> get(http::Fiber& fiber, Worker& worker, std::string_view path);
+  static void find_address(Worker& worker);
   void take_models(Worker& worker, std::vector<engines::ModelCard> cards);
   void take_limit(Worker& worker, const engines::Report& report);
   void rebuild_map();

@@ -29,6 +29,26 @@ std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   return mix64(hash ^ word);
 }
 
+std::string make_id(Random& random) {
+  std::string id(24, '0');
+  std::uint64_t bits = random.next();
+  for (std::size_t i = 0; i < id.size(); ++i) {
+    if (i == 16) bits = random.next();
+    id[i] = "0123456789abcdef"[bits & 15U];
+    bits >>= 4U;
+  }
+  return id;
+}
+
+/// Makes the request's views show the head at the start of `bytes`, which may have moved.
+void point_into(Request& request, std::string_view bytes) {
+  const http::Head& head = *request.head;
+  request.head_bytes = bytes.substr(0, head.size);
+  request.method = head.method.in(request.head_bytes);
+  request.target = head.target.in(request.head_bytes);
+  request.path = request.target.substr(0, request.target.find('?'));
+}
+
 std::string list_models(const FleetMap& fleet) {
   std::vector<std::string_view> names;
   for (const auto& [name, model] : fleet.names) names.push_back(name);
@@ -57,10 +77,15 @@ http::Task<bool> Intake::fill() {
   co_return true;
 }
 
+Intake::Status Intake::body_missing() {
+  if (client_.gone() || !client_.fiber.deadline_passed()) return Status::closed;
+  return refuse(408, "body_timeout", "The request body did not arrive in time.", true);
+}
+
 http::Task<Intake::Status> Intake::read_head(Request& request) {
   const auto& limits = shard_.shared.settings.limits;
   http::Fiber& fiber = client_.fiber;
-  fiber.set_deadline(fiber.loop().now() + limits.idle);
+  fiber.set_deadline(deadline_after(fiber.loop().now(), limits.idle));
   bool begun = false;
   while (true) {
     if (!client_.in.empty()) {
@@ -68,7 +93,7 @@ http::Task<Intake::Status> Intake::read_head(Request& request) {
       if (status == ParseStatus::done) break;
       if (status == ParseStatus::malformed) co_return refuse(400, "malformed_request", parser_.complaint(), true);
       if (status == ParseStatus::too_large) co_return refuse(431, "head_too_large", parser_.complaint(), true);
-      if (!begun) fiber.set_deadline(fiber.loop().now() + limits.head_timeout);
+      if (!begun) fiber.set_deadline(deadline_after(fiber.loop().now(), limits.head_timeout));
       begun = true;
     }
     const auto scratch = http::scratch_buffer();
@@ -88,15 +113,13 @@ http::Task<Intake::Status> Intake::read_head(Request& request) {
   const http::Head& head = parser_.head();
   request.arrived = fiber.loop().now();
   request.head = &head;
-  used_ = head.size;
-  request.head_bytes = std::string_view(client_.in).substr(0, head.size);
-  request.method = head.method.in(request.head_bytes);
-  request.target = head.target.in(request.head_bytes);
-  request.path = request.target.substr(0, request.target.find('?'));
+  client_.in_use = head.size;
+  point_into(request, client_.in);
   request.http10 = head.minor == 0;
   request.head_only = request.method == "HEAD";
   request.endpoint = find_endpoint(request.path);
   client_.keep_alive = head.keep_alive && !shard_.draining;
+  identify_client(request);
   co_return Status::request;
 }
 
@@ -130,23 +153,17 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
       if (told != http::IoStatus::ok) co_return Status::closed;
     }
   }
-  client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
+  client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   if (head.body == BodyKind::chunked) co_return co_await read_chunked(request);
   if (head.content_length > static_cast<std::uint64_t>(limits.kept_body.value())) co_return co_await begin_stream(request, false);
   const std::size_t whole = head.size + head.content_length;
   while (client_.in.size() < whole) {
     const bool more = co_await fill();
-    if (!more) {
-      if (!client_.gone() && client_.fiber.deadline_passed()) co_return refuse(408, "body_timeout", "The request body did not arrive in time.", true);
-      co_return Status::closed;
-    }
-    client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
+    point_into(request, client_.in);
+    if (!more) co_return body_missing();
+    client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
-  request.head_bytes = std::string_view(client_.in).substr(0, head.size);
-  request.method = head.method.in(request.head_bytes);
-  request.target = head.target.in(request.head_bytes);
-  request.path = request.target.substr(0, request.target.find('?'));
-  used_ = whole;
+  client_.in_use = whole;
   request.body.assign(client_.in, head.size, head.content_length);
   request.body_bytes = request.body.size();
   co_return wants_json(request) ? skim_whole(request) : Status::request;
@@ -157,11 +174,8 @@ http::Task<Intake::Status> Intake::read_chunked(Request& request) {
   const http::Head& head = *request.head;
   head_copy_.assign(client_.in, 0, head.size);
   client_.in.erase(0, head.size);
-  used_ = 0;
-  request.head_bytes = head_copy_;
-  request.method = head.method.in(request.head_bytes);
-  request.target = head.target.in(request.head_bytes);
-  request.path = request.target.substr(0, request.target.find('?'));
+  client_.in_use = 0;
+  point_into(request, head_copy_);
   const auto& limits = shard_.shared.settings.limits;
   std::vector<std::string_view> spans;
   while (true) {
@@ -175,11 +189,8 @@ http::Task<Intake::Status> Intake::read_chunked(Request& request) {
       if (request.body.size() > static_cast<std::size_t>(limits.kept_body.value())) co_return co_await begin_stream(request, true);
     }
     const bool more = co_await fill();
-    if (!more) {
-      if (!client_.gone() && client_.fiber.deadline_passed()) co_return refuse(408, "body_timeout", "The request body did not arrive in time.", true);
-      co_return Status::closed;
-    }
-    client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
+    if (!more) co_return body_missing();
+    client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
   request.body_bytes = request.body.size();
   if (request.body.size() > static_cast<std::size_t>(limits.body.value())) co_return refuse(413, "body_too_large", "The request body is too large.");
@@ -201,11 +212,8 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
   if (!chunked) {
     head_copy_.assign(client_.in, 0, head.size);
     client_.in.erase(0, head.size);
-    used_ = 0;
-    request.head_bytes = head_copy_;
-    request.method = head.method.in(request.head_bytes);
-    request.target = head.target.in(request.head_bytes);
-    request.path = request.target.substr(0, request.target.find('?'));
+    client_.in_use = 0;
+    point_into(request, head_copy_);
   }
   const auto enough = static_cast<std::size_t>(limits.kept_body.value());
   BodyStream::Status status = BodyStream::Status::more;
@@ -226,8 +234,8 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
     // The first key is the model with every client there is; without JSON there is nothing to look for.
     if (!json || request.body.size() >= enough || stream_->skim().facts().has_model) break;
     const bool more = co_await fill();
-    if (!more) co_return Status::closed;
-    client_.fiber.set_deadline(client_.fiber.loop().now() + limits.body_timeout);
+    if (!more) co_return body_missing();
+    client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
   if (status == BodyStream::Status::malformed) co_return refuse(400, "malformed_body", stream_->complaint(), true);
   if (status == BodyStream::Status::too_large) co_return refuse(413, "body_too_large", "The request body is too large.", true);
@@ -253,7 +261,7 @@ Intake::Status Intake::skim_whole(Request& request) {
 }
 
 Intake::Status Intake::understand(Request& request) {
-  identify_client(request);
+  find_affinity(request);
   request.model_label = "unknown";
   if (!request.streamed) request.up_length = request.body.size();
   const Route route = request.endpoint.route;
@@ -276,7 +284,7 @@ Intake::Status Intake::understand(Request& request) {
       error_.param = "model";
       return Status::refused;
     }
-  } else if (fleet.served.size() == 1) {
+  } else if (fleet.served.size() == 1 && route != Route::other) {
     name = &fleet.served.front();
   } else if (route == Route::model_body) {
     if (fleet.served.empty()) return refuse(503, "no_worker", "No worker has been reached yet.");
@@ -322,7 +330,7 @@ void Intake::identify_client(Request& request) const {
   // A header's value may not carry what a log or an engine could trip over.
   const bool usable = given && !given->empty() && given->size() <= 128 &&
                       std::all_of(given->begin(), given->end(), [](char c) { return c > ' ' && c < 127; });
-  request.id = usable ? std::string(*given) : fmt::format("{:016x}{:08x}", shard_.random.next(), static_cast<std::uint32_t>(shard_.random.next()));
+  request.id = usable ? std::string(*given) : make_id(shard_.random);
   for (const std::string& name : settings.client_key_headers) {
     const auto value = request.head->find(request.head_bytes, name);
     if (!value || value->empty()) continue;
@@ -331,10 +339,13 @@ void Intake::identify_client(Request& request) const {
     break;
   }
   if (request.client_label.empty()) {
-    request.client_label = client_.peer.host();
+    request.client_label = client_.host;
     request.client = ClientKey{hash_text(request.client_label, 1)};
   }
-  for (const std::string& name : settings.affinity_headers) {
+}
+
+void Intake::find_affinity(Request& request) const {
+  for (const std::string& name : shard_.shared.settings.affinity_headers) {
     const auto value = request.head->find(request.head_bytes, name);
     if (!value || value->empty()) continue;
     request.affinity_key = hash_text(*value, 2) | 1U;
@@ -344,8 +355,8 @@ void Intake::identify_client(Request& request) const {
 }
 
 void Intake::discard() {
-  client_.in.erase(0, used_);
-  used_ = 0;
+  client_.in.erase(0, client_.in_use);
+  client_.in_use = 0;
   if (client_.in.capacity() > 16384 && client_.in.empty()) std::string().swap(client_.in);
   client_.body = nullptr;
   stream_.reset();

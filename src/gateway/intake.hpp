@@ -35,12 +35,16 @@ class Intake {
  private:
   Status refuse(int status, std::string_view code, std::string message, bool close = false);
   http::Task<bool> fill();
+  /// What became of a body that came no further: the client went away, or its time is up.
+  Status body_missing();
   http::Task<Status> read_chunked(Request& request);
   http::Task<Status> begin_stream(Request& request, bool chunked);
   Status skim_whole(Request& request);
   void apply_alias(Request& request, const ModelName& name);
   void estimate(Request& request) const;
+  /// Who asks and under which id, from the head: a request that is refused early has them too.
   void identify_client(Request& request) const;
+  void find_affinity(Request& request) const;
   [[nodiscard]] bool wants_json(const Request& request) const;
 
   Shard& shard_;
@@ -48,7 +52,6 @@ class Intake {
   http::MessageParser& parser_;
   std::optional<BodyStream> stream_;
   std::string head_copy_;
-  std::size_t used_ = 0;  ///< bytes of client_.in that belong to the request at hand
   ApiError error_;
   bool must_close_ = false;
 };

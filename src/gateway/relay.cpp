@@ -1,4 +1,6 @@
 // The answer's way: head, body and events from the engine to the client.
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -16,8 +18,6 @@ namespace {
 constexpr std::size_t held_limit = 64U << 10U;        // of an error answer that is gathered before it is sent
 constexpr std::size_t event_hold_limit = 64U << 10U;  // of an event that is not whole
 constexpr std::size_t tail_limit = 4U << 10U;         // of a plain answer, to find its usage in
-
-Time later(Time from, Duration by) { return by == Duration(0) ? Time::max() : from + by; }
 }  // namespace
 
 void Attempt::take_head(std::string_view bytes) {
@@ -56,7 +56,7 @@ void Attempt::take_head(std::string_view bytes) {
     mode_ = Mode::held;
   } else if (is_events && !encoded && !bodyless && request_.endpoint.dialect != Dialect::opaque) {
     mode_ = Mode::events;
-    next_heartbeat_ = later(now(), shard_.shared.settings.heartbeat);
+    next_heartbeat_ = deadline_after(now(), shard_.shared.settings.heartbeat);
   }
   style_.event_stream = is_events;
   style_.keep_alive = client_.keep_alive;
@@ -74,8 +74,9 @@ void Attempt::take_head(std::string_view bytes) {
     style_.framing = Framing::chunked;
   }
   left_ = head.body == BodyKind::length ? head.content_length : 0;
+  answer_head_.reserve(head.size + 512);
   append_answer_head(answer_head_, head, buffer, request_, shard_.shared.settings, style_);
-  stage_deadline_ = mode_ == Mode::events ? later(now(), request_.timeouts.first_byte) : later(now(), request_.timeouts.silence);
+  stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte) : deadline_after(now(), request_.timeouts.silence);
 
   if (bodyless) return body_complete();
   take_body(buffer.substr(head.size));
@@ -243,7 +244,10 @@ void Attempt::commit() {
   if (mode_ != Mode::events) return;
   // A stream may be held for minutes: from here nothing is sent again, so the request's bytes may go.
   std::string().swap(request_.body);
-  stage_deadline_ = later(now(), request_.timeouts.silence);
+  request_.head = nullptr;
+  request_.head_bytes = request_.method = request_.target = request_.path = {};
+  if (client_.body == nullptr) client_.release_request();
+  stage_deadline_ = deadline_after(now(), request_.timeouts.silence);
 }
 
 void Attempt::commit_head() {
@@ -258,7 +262,7 @@ void Attempt::heartbeat() {
   if (!committed_) commit_head();
   out_.emplace_back(":\n\n");
   flush_out();
-  next_heartbeat_ = later(now(), shard_.shared.settings.heartbeat);
+  next_heartbeat_ = deadline_after(now(), shard_.shared.settings.heartbeat);
 }
 
 void Attempt::flush_out() {
@@ -274,7 +278,9 @@ void Attempt::flush_out() {
   parts.clear();
   parts.push_back(answer_head_);
   if (style_.framing == Framing::chunked && payload > 0) {
-    const auto end = fmt::format_to(chunk_head, "{:x}\r\n", payload);
+    char* end = std::to_chars(chunk_head, chunk_head + 16, payload, 16).ptr;
+    *end++ = '\r';
+    *end++ = '\n';
     parts.emplace_back(chunk_head, static_cast<std::size_t>(end - chunk_head));
     parts.insert(parts.end(), out_.begin(), out_.end());
     parts.emplace_back("\r\n");
@@ -283,8 +289,8 @@ void Attempt::flush_out() {
   }
   if (last && style_.framing == Framing::chunked) parts.emplace_back("0\r\n\r\n");
   const bool fine = client_.outbox.put(parts);
-  std::string().swap(answer_head_);
-  std::string().swap(early_);
+  if (!answer_head_.empty()) std::string().swap(answer_head_);
+  if (!early_.empty()) std::string().swap(early_);
   out_.clear();
   if (!fine && stage_ != Stage::done) cancel();
 }

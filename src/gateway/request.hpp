@@ -17,6 +17,9 @@
 
 namespace evenkeel::gateway {
 
+/// `from` + `limit`, or never for a limit that is off.
+[[nodiscard]] inline Time deadline_after(Time from, Duration limit) { return limit == Duration(0) ? Time::max() : from + limit; }
+
 /// One request as the pipeline carries it from its head to its log line. Lives in the connection's frame; the
 /// views in it are of the connection's input buffer, which stands still until the answer has begun.
 struct Request {

@@ -6,19 +6,6 @@
 
 namespace evenkeel::gateway {
 
-namespace {
-workload::TokenSource as_logged(fleet::TokenSource source) {
-  switch (source) {
-    case fleet::TokenSource::usage: return workload::TokenSource::usage;
-    case fleet::TokenSource::token_ids: return workload::TokenSource::token_ids;
-    case fleet::TokenSource::events: return workload::TokenSource::events;
-    case fleet::TokenSource::estimate: return workload::TokenSource::estimate;
-    case fleet::TokenSource::none: return workload::TokenSource::none;
-  }
-  return workload::TokenSource::none;
-}
-}  // namespace
-
 void log_request(Shard& shard, const Request& request) {
   observe::ShardCounters& counters = shard.counters;
   const Time now = shard.loop.now();
@@ -32,7 +19,9 @@ void log_request(Shard& shard, const Request& request) {
     counters.prompt_tokens.add(static_cast<std::uint64_t>(request.prompt_tokens.value()));
     counters.output_tokens.add(static_cast<std::uint64_t>(request.output_tokens.value()));
   }
-  if (shard.shared.access_log == nullptr) return;
+  const Route route = request.endpoint.route;
+  const bool probe = route == Route::health || route == Route::ready || route == Route::version || route == Route::metrics;
+  if (shard.shared.access_log == nullptr || probe) return;
 
   const auto unix_now = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   workload::AccessLogRecord record;
@@ -48,9 +37,9 @@ void log_request(Shard& shard, const Request& request) {
   record.reason = request.fault;
   if (request.refusal) record.refusal = fleet::to_string(*request.refusal);
   record.prompt_tokens = request.prompt_tokens.value();
-  record.prompt_tokens_from = as_logged(request.prompt_from);
+  record.prompt_tokens_from = request.prompt_from;
   record.output_tokens = request.output_tokens.value();
-  record.output_tokens_from = as_logged(request.output_from);
+  record.output_tokens_from = request.output_from;
   record.queue_ms = to_millis(request.queued);
   if (request.first_byte) record.first_byte_ms = to_millis(*request.first_byte - request.arrived);
   record.total_ms = to_millis(total);

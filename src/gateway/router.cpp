@@ -18,9 +18,10 @@ namespace evenkeel::gateway {
 namespace {
 
 /// Set by the signal handler, read by the control loop's housekeeping turn (every 20 ms): async-signal-safe.
-std::atomic<int> signalled{0};
+/// The first asks for an orderly end, the second for an end now.
+std::atomic<int> signals{0};
 
-void on_signal(int number) { signalled.store(number); }
+void on_signal(int) { signals.fetch_add(1); }
 
 dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   dispatch::DispatcherOptions options;
@@ -136,7 +137,7 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
 
 http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
   constexpr Duration beat = std::chrono::milliseconds(20);
-  while (!stop_asked.load() && signalled.load() == 0) {
+  while (!stop_asked.load() && signals.load() == 0) {
     co_await fiber.sleep_until(fiber.loop().now() + beat);
     dispatcher.tick();
     breakers.tick();
@@ -145,7 +146,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
   shared.draining.store(true);
   for (auto& shard : shards) shard->drain();
   const Time deadline = fiber.loop().now() + settings.drain_timeout;
-  while (shared.requests.load() > 0 && fiber.loop().now() < deadline && signalled.load() < 1000) {
+  while (shared.requests.load() > 0 && fiber.loop().now() < deadline && signals.load() < 2) {
     co_await fiber.sleep_until(fiber.loop().now() + beat);
     dispatcher.tick();
   }
@@ -163,7 +164,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
 }
 
 bool Router::run() {
-  signalled.store(0);
+  signals.store(0);
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigaction(SIGTERM, &action, nullptr);

@@ -68,6 +68,9 @@ class Shard {
   std::shared_ptr<const FleetMap> fleet;
   observe::ShardCounters counters;
   std::string head_scratch;  ///< for building one head
+  // Views of one read of one answer, kept here for their capacity: a held stream holds none.
+  std::vector<std::string_view> chunk_spans;
+  std::vector<std::string_view> out_parts;
   bool draining = false;
   bool cutting = false;
 

@@ -84,7 +84,10 @@ struct MessageParser::Callbacks {
   }
 };
 
-MessageParser::MessageParser(Direction direction, HeadLimits limits) : direction_(direction), limits_(limits) { next(); }
+MessageParser::MessageParser(Direction direction, HeadLimits limits) : direction_(direction), limits_(limits) {
+  head_.fields.reserve(16);
+  next();
+}
 
 void MessageParser::next() {
   llhttp_init(&parser_, direction_ == Direction::request ? HTTP_REQUEST : HTTP_RESPONSE, &Callbacks::table());

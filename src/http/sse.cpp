@@ -42,10 +42,21 @@ std::size_t EventBoundaries::next(std::string_view bytes, std::size_t from) {
   return npos;
 }
 
+namespace {
+/// Where the first line of `text` ends: at LF or CR, or npos. Two vectorised searches; find_first_of is one call a byte.
+std::size_t line_end(std::string_view text) {
+  const auto* lf = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
+  const auto span = lf == nullptr ? text.size() : static_cast<std::size_t>(lf - text.data());
+  const auto* cr = static_cast<const char*>(std::memchr(text.data(), '\r', span));
+  if (cr != nullptr) return static_cast<std::size_t>(cr - text.data());
+  return lf == nullptr ? std::string_view::npos : span;
+}
+}  // namespace
+
 EventView view_event(std::string_view event) {
   EventView view;
   while (!event.empty()) {
-    const auto end = event.find_first_of("\r\n");
+    const auto end = line_end(event);
     std::string_view line = event.substr(0, end);
     event.remove_prefix(end == std::string_view::npos ? event.size() : end + 1);
     if (line.empty() || line.front() == ':') continue;

@@ -1,5 +1,7 @@
 #include "routing/least_wait.hpp"
 
+#include <algorithm>
+
 namespace evenkeel::routing {
 
 namespace {
@@ -20,12 +22,14 @@ double mean_rate(std::span<const std::uint32_t> candidates, const fleet::FleetVi
 PerRequestPolicy::Choice LeastWait::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
                                            const fleet::FleetView& fleet, Random& random) {
   const double own_prefill = fleet.prompt_weight * request.prompt_tokens.as_double();
+  const bool any_known = std::any_of(candidates.begin(), candidates.end(),
+                                     [&](std::uint32_t index) { return fleet.workers[index].rate->known(); });
   return cheapest(candidates, fleet, random, "least_wait", [&](const fleet::WorkerView& worker) {
     const double open = static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
     const double there = open * worker.mean_output + fleet.prompt_weight * worker.load.queued_prompt.as_double();
     const double own = worker.mean_output + own_prefill;
     double rate = worker.rate->at(open + 1);
-    if (rate <= 0) rate = mean_rate(candidates, fleet, open + 1);
+    if (rate <= 0 && any_known) rate = mean_rate(candidates, fleet, open + 1);
     const double work = there + own + open * own;
     return rate > 0 ? work / rate : work;
   });

@@ -15,7 +15,8 @@ namespace evenkeel::workload {
 namespace {
 
 constexpr int version = 1;
-constexpr std::array<std::string_view, 5> source_names = {"usage", "token_ids", "events", "estimate", "none"};
+constexpr std::array token_sources = {TokenSource::usage, TokenSource::token_ids, TokenSource::events, TokenSource::estimate,
+                                      TokenSource::none};
 
 /// Writes `,"key":` and then a value of the kind asked for.
 class Line {
@@ -56,13 +57,9 @@ class Line {
 
 }  // namespace
 
-std::string_view name(TokenSource source) {
-  return source_names[static_cast<std::size_t>(source)];
-}
-
 std::optional<TokenSource> token_source_named(std::string_view word) {
-  for (std::size_t i = 0; i < source_names.size(); ++i) {
-    if (source_names[i] == word) return static_cast<TokenSource>(i);
+  for (const TokenSource source : token_sources) {
+    if (fleet::to_string(source) == word) return source;
   }
   return std::nullopt;
 }
@@ -82,9 +79,9 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.optional_text("reason", r.reason);
   line.optional_text("refusal", r.refusal);
   line.whole("prompt_tokens", r.prompt_tokens);
-  line.text("prompt_tokens_from", name(r.prompt_tokens_from));
+  line.text("prompt_tokens_from", to_string(r.prompt_tokens_from));
   line.whole("output_tokens", r.output_tokens);
-  line.text("output_tokens_from", name(r.output_tokens_from));
+  line.text("output_tokens_from", to_string(r.output_tokens_from));
   line.millis("queue_ms", r.queue_ms);
   line.millis("first_byte_ms", r.first_byte_ms);
   line.millis("total_ms", r.total_ms);

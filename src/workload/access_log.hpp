@@ -7,14 +7,13 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "fleet/outcome.hpp"
 
 namespace evenkeel::workload {
 
-/// How a token count was known, best first.
-enum class TokenSource : std::uint8_t { usage, token_ids, events, estimate, none };
+using fleet::TokenSource;
 
-[[nodiscard]] std::string_view name(TokenSource source);
-/// Nothing for a word that is none of the five.
+/// Nothing for a word that names none.
 [[nodiscard]] std::optional<TokenSource> token_source_named(std::string_view word);
 
 /// One request as the access log tells it; never bodies, never keys. The texts are views: whoever fills the
