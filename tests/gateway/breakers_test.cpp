@@ -1,0 +1,199 @@
+#include "gateway/breakers.hpp"
+
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "routing/policy.hpp"
+
+namespace evenkeel::gateway {
+namespace {
+
+using dispatch::WorkerState;
+using fleet::Outcome;
+using std::chrono::seconds;
+
+constexpr ModelId model{1};
+
+class BreakersTest : public ::testing::Test {
+ protected:
+  void build(std::size_t workers) {
+    dispatcher.emplace(dispatch::DispatcherOptions{}, std::move(*routing::make_policy("round_robin")), clock, 1);
+    breakers.emplace(settings, *dispatcher, clock);
+    for (std::size_t i = 0; i < workers; ++i) {
+      const WorkerId id = dispatcher->add_worker({"w" + std::to_string(i), {model}, 8});
+      breakers->add(id);
+    }
+  }
+  /// So many workers, each seen alive.
+  void build_alive(std::size_t workers) {
+    build(workers);
+    for (std::uint32_t i = 0; i < workers; ++i) probe(i, true, settings.rise);
+  }
+  void probe(std::uint32_t worker, bool good, int times = 1) {
+    for (int i = 0; i < times; ++i) breakers->probed(WorkerId{worker}, good);
+  }
+  void answer(std::uint32_t worker, Outcome outcome, int times = 1) {
+    for (int i = 0; i < times; ++i) breakers->answered(WorkerId{worker}, outcome);
+  }
+  void pass(Duration time) {
+    clock.advance(time);
+    breakers->tick();
+  }
+  [[nodiscard]] WorkerState state(std::uint32_t worker) const { return dispatcher->workers().at(worker).state; }
+
+  config::HealthSettings settings{.interval = seconds(1), .rise = 2, .fall = 3, .breaker_faults = 4, .breaker_open = seconds(2),
+                                  .breaker_cap = seconds(7), .ejection_cap = 0.5};
+  ManualClock clock;
+  std::optional<dispatch::Dispatcher> dispatcher;
+  std::optional<Breakers> breakers;
+};
+
+TEST_F(BreakersTest, ProbesInARowBringAWorkerUpAndDown) {
+  build(1);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  probe(0, true);
+  probe(0, false);
+  probe(0, true);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  probe(0, true);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  probe(0, false, 2);
+  probe(0, true);
+  probe(0, false, 2);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  probe(0, false);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+}
+
+TEST_F(BreakersTest, AWorkerThatAnswersRequestsIsNotTakenOutByLostProbes) {
+  build_alive(1);
+  clock.advance(seconds(100));
+  answer(0, Outcome::completed);
+  probe(0, false, 10);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  clock.advance(seconds(3));  // fall x interval after its last answer it is believed no more
+  probe(0, false);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+}
+
+TEST_F(BreakersTest, FaultsInARowOpenAndAnAnswerBetweenThemDoesNot) {
+  build_alive(2);
+  answer(0, Outcome::worker_fault, 3);
+  answer(0, Outcome::completed);
+  answer(0, Outcome::transport_fault, 3);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  answer(0, Outcome::worker_fault);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  EXPECT_EQ(state(1), WorkerState::routable);
+  EXPECT_EQ(breakers->status(WorkerId{0}).ejections, 1U);
+}
+
+TEST_F(BreakersTest, FaultsOfClientsFullWorkersAndLeaversAreNeutral) {
+  build_alive(2);
+  answer(0, Outcome::worker_fault, 3);
+  for (const Outcome neutral : {Outcome::client_fault, Outcome::back_pressure, Outcome::cancelled}) answer(0, neutral, 50);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  EXPECT_EQ(breakers->status(WorkerId{0}).faults, 3);  // nor do they forgive
+  answer(0, Outcome::worker_fault);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+}
+
+TEST_F(BreakersTest, ATrialTakesOneRequestAtATime) {
+  build_alive(2);
+  breakers->set_draining(WorkerId{1}, false);
+  settings.ejection_cap = 1;
+  build_alive(1);
+  answer(0, Outcome::transport_fault, 4);
+  pass(seconds(1));
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  pass(seconds(1));
+  ASSERT_EQ(state(0), WorkerState::trial);
+  struct Nobody final : dispatch::Waiter {
+    void granted(dispatch::Granted granted) override { lease = std::move(granted.lease); }
+    void refused(dispatch::Refused) override {}
+    fleet::Lease lease;
+  };
+  dispatch::Submission submission;
+  submission.model = model;
+  const auto second_waiter = std::make_shared<Nobody>();
+  auto first = dispatcher->submit(submission, [] { return std::make_shared<Nobody>(); });
+  ASSERT_TRUE(std::holds_alternative<dispatch::Granted>(first));
+  const auto second = dispatcher->submit(submission, [&] { return second_waiter; });
+  ASSERT_TRUE(std::holds_alternative<dispatch::Queued>(second));
+  std::get<dispatch::Granted>(first).lease.end(Outcome::completed);
+  answer(0, Outcome::completed);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  EXPECT_TRUE(second_waiter->lease.open());
+  second_waiter->lease.end(Outcome::cancelled);
+}
+
+TEST_F(BreakersTest, EachFailedTrialDoublesTheTimeUpToItsCap) {
+  build_alive(2);
+  answer(0, Outcome::worker_fault, 4);
+  for (const int open_for : {2, 4, 7, 7}) {
+    pass(seconds(open_for) - Duration(1));
+    EXPECT_EQ(state(0), WorkerState::unroutable) << open_for;
+    pass(Duration(1));
+    ASSERT_EQ(state(0), WorkerState::trial) << open_for;
+    answer(0, Outcome::cancelled);  // a trial that tells nothing goes on
+    ASSERT_EQ(state(0), WorkerState::trial) << open_for;
+    answer(0, Outcome::transport_fault);
+  }
+  pass(seconds(7));
+  answer(0, Outcome::completed);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  answer(0, Outcome::worker_fault, 4);  // after a success it starts from the beginning
+  pass(seconds(2));
+  EXPECT_EQ(state(0), WorkerState::trial);
+}
+
+TEST_F(BreakersTest, BreakersNeverEjectMoreThanTheirShare) {
+  build_alive(4);
+  for (std::uint32_t i = 0; i < 4; ++i) answer(i, Outcome::worker_fault, 10);
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  EXPECT_EQ(state(1), WorkerState::unroutable);
+  EXPECT_EQ(state(2), WorkerState::routable);
+  EXPECT_EQ(state(3), WorkerState::routable);
+}
+
+TEST_F(BreakersTest, AnOnlyWorkerIsNotEjectedUnderTheDefaultShare) {
+  build_alive(1);
+  answer(0, Outcome::worker_fault, 50);
+  EXPECT_EQ(state(0), WorkerState::routable);
+}
+
+TEST_F(BreakersTest, NoFaultCountOpensABreakerThatIsOff) {
+  settings.breaker_faults = 0;
+  build_alive(3);
+  answer(0, Outcome::worker_fault, 1000);
+  EXPECT_EQ(state(0), WorkerState::routable);
+}
+
+TEST_F(BreakersTest, WhatTheOperatorOrderedStandsAboveHealth) {
+  build_alive(2);
+  breakers->set_draining(WorkerId{0}, false);
+  EXPECT_EQ(state(0), WorkerState::draining);
+  probe(0, false, 5);
+  answer(0, Outcome::completed);
+  EXPECT_EQ(state(0), WorkerState::draining);
+  probe(0, true, 2);
+  breakers->set_active(WorkerId{0});
+  EXPECT_EQ(state(0), WorkerState::routable);
+  breakers->set_draining(WorkerId{0}, true);
+  EXPECT_EQ(state(0), WorkerState::removed);
+}
+
+TEST_F(BreakersTest, AnEjectedWorkerThatIsDeadGetsNoTrial) {
+  build_alive(2);
+  answer(0, Outcome::transport_fault, 4);
+  probe(0, false, 3);
+  pass(seconds(2));
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  probe(0, true, 2);
+  EXPECT_EQ(state(0), WorkerState::trial);
+}
+
+}  // namespace
+}  // namespace evenkeel::gateway
