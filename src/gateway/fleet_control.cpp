@@ -174,7 +174,7 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Worker& worker) {
   }
   if (worker.stopped) co_return;
   if (good) {
-    const bool stale = fiber.loop().now() - worker.models_read >= models_every || worker.models_read == Time::min();
+    const bool stale = worker.models_read == Time::min() || fiber.loop().now() - worker.models_read >= models_every;
     if (stale) {
       const bool read = co_await read_models(fiber, worker);
       if (!read && !worker.discovered) {  // healthy without models: nothing could be sent to it
