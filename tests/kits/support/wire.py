@@ -3,7 +3,7 @@ import json
 import socket
 import struct
 
-PATIENCE_S = 10
+PATIENCE_S = 60
 
 
 def chunk(data):
