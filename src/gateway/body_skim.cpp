@@ -190,8 +190,7 @@ std::size_t BodySkim::step(std::string_view piece, std::size_t at) {
         return at;
       }
       if (c == '"' || c == '{' || c == '[' || c == ':' || c == ']') return (void)fail("a value is malformed"), at;
-      if (text_.size() < keep_limit) text_ += c;
-      return at + 1;
+      return take_scalar(piece, at);
     case State::nested:
     case State::nested_string: return skip_nested(piece, at);
     case State::comma_or_end:
@@ -220,17 +219,33 @@ std::size_t BodySkim::step(std::string_view piece, std::size_t at) {
   return piece.size();
 }
 
+BodySkim::Member BodySkim::kind_of(std::string_view key) const {
+  switch (key.size()) {  // most keys are told apart by their length
+    case 1: if (key == "n") return Member::sequences; break;
+    case 4: if (key == "user") return Member::user; break;
+    case 5:
+      if (key == "model") return Member::model;
+      if (key == "input") return Member::text;
+      break;
+    case 6:
+      if (key == "stream") return Member::stream;
+      if (key == "prompt") return Member::text;
+      break;
+    case 8:
+      if (key == "messages") return Member::text;
+      if (key == "priority") return Member::priority;
+      break;
+    case 10: if (key == "session_id") return Member::session; break;
+    default: break;
+  }
+  return strip_ && key.size() > 10 && is_forbidden(key) ? Member::forbidden : Member::other;
+}
+
 void BodySkim::name_member() {
-  key_ = text_.find('\\') == std::string::npos ? text_ : decode_json_string(text_);
-  member_ = Member::other;
-  if (key_ == "model") member_ = Member::model;
-  else if (key_ == "stream") member_ = Member::stream;
-  else if (key_ == "priority") member_ = Member::priority;
-  else if (key_ == "n") member_ = Member::sequences;
-  else if (key_ == "session_id") member_ = Member::session;
-  else if (key_ == "user") member_ = Member::user;
-  else if (key_ == "messages" || key_ == "prompt" || key_ == "input") member_ = Member::text;
-  else if (strip_ && is_forbidden(key_)) member_ = Member::forbidden;
+  std::string decoded;
+  std::string_view key = text_;
+  if (key.find('\\') != std::string_view::npos) key = decoded = decode_json_string(text_);
+  member_ = kind_of(key);
   if (member_ == Member::forbidden) {
     blanks_.push_back({has_comma_ ? comma_ : member_begin_, std::numeric_limits<std::uint64_t>::max()});
   }
@@ -305,6 +320,14 @@ void BodySkim::end_value(std::uint64_t end) {
   state_ = State::comma_or_end;
 }
 
+std::size_t BodySkim::take_scalar(std::string_view piece, std::size_t at) {
+  const auto plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '+' || c == 'E'; };
+  std::size_t end = at + 1;
+  while (end < piece.size() && plain(piece[end])) ++end;
+  if (text_.size() < keep_limit) text_ += piece.substr(at, std::min(end - at, keep_limit - text_.size()));
+  return end;
+}
+
 std::size_t BodySkim::skip_string(std::string_view piece, std::size_t at, std::string* keep, bool* closed) {
   const std::size_t from = at;
   const auto done = [&](std::size_t end) {
@@ -360,8 +383,15 @@ std::size_t BodySkim::skip_nested(std::string_view piece, std::size_t at) {
     }
     return at;
   }
-  const char c = piece[at];
   const bool in_list = first_value_in_list_ && closers_.size() == 1;
+  // Between strings and brackets there is nothing to see, but for the commas of a list of token ids.
+  while (at < piece.size()) {
+    const char seen = piece[at];
+    if (seen == '"' || seen == '{' || seen == '[' || seen == '}' || seen == ']' || (seen == ',' && in_list)) break;
+    ++at;
+  }
+  if (at == piece.size()) return at;
+  const char c = piece[at];
   switch (c) {
     case '"':
       if (in_list) {

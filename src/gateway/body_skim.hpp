@@ -71,17 +71,20 @@ class BodySkim {
     failed,
   };
 
+  enum class Member : std::uint8_t { other, model, stream, priority, sequences, session, user, text, forbidden };
+
   bool fail(std::string_view why);
+  [[nodiscard]] Member kind_of(std::string_view key) const;
   std::size_t step(std::string_view piece, std::size_t at);
   void name_member();
   void begin_value(char first);
   void end_value(std::uint64_t end);
   void end_scalar();
+  std::size_t take_scalar(std::string_view piece, std::size_t at);
   std::size_t skip_string(std::string_view piece, std::size_t at, std::string* keep, bool* closed);
   std::size_t skip_nested(std::string_view piece, std::size_t at);
   void see_nested_string_start(std::string_view piece, std::size_t at);
 
-  enum class Member : std::uint8_t { other, model, stream, priority, sequences, session, user, text, forbidden };
 
   bool strip_;
   State state_ = State::before;
@@ -101,7 +104,6 @@ class BodySkim {
   std::uint64_t media_begin_ = 0;
   std::uint64_t media_bytes_ = 0;
   std::string text_;                 ///< raw bytes of the key or short value being read
-  std::string key_;
   Facts facts_;
   std::vector<Range> blanks_;
   std::string complaint_;

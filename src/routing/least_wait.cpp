@@ -24,12 +24,19 @@ PerRequestPolicy::Choice LeastWait::choose(const fleet::WaitingView& request, st
   const double own_prefill = fleet.prompt_weight * request.prompt_tokens.as_double();
   const bool any_known = std::any_of(candidates.begin(), candidates.end(),
                                      [&](std::uint32_t index) { return fleet.workers[index].rate->known(); });
+  double mean_for = 0, mean = 0;  // the unknown ones mostly ask for the same concurrency
   return cheapest(candidates, fleet, random, "least_wait", [&](const fleet::WorkerView& worker) {
     const double open = static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
     const double there = open * worker.mean_output + fleet.prompt_weight * worker.load.queued_prompt.as_double();
     const double own = worker.mean_output + own_prefill;
     double rate = worker.rate->at(open + 1);
-    if (rate <= 0 && any_known) rate = mean_rate(candidates, fleet, open + 1);
+    if (rate <= 0 && any_known) {
+      if (mean_for != open + 1) {
+        mean_for = open + 1;
+        mean = mean_rate(candidates, fleet, mean_for);
+      }
+      rate = mean;
+    }
     const double work = there + own + open * own;
     return rate > 0 ? work / rate : work;
   });
