@@ -12,9 +12,11 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
+#include "base/text.hpp"
 #include "cli/child.hpp"
 #include "http/client.hpp"
 #include "load/replay.hpp"
+#include "load/replay_json.hpp"
 #include "load/replay_svg.hpp"
 #include "load/replay_table.hpp"
 #include "report/progress.hpp"
@@ -31,6 +33,7 @@ struct DemoFlags {
   std::string svg = "build/demo";
   std::uint16_t port = 30000;
   bool once = false;
+  bool json = false;
 };
 
 struct FleetPlan {
@@ -155,12 +158,10 @@ Result<load::ReplayReport> replay(const Plan& plan, const workload::Trace& trace
   return result;
 }
 
-/// One fleet under both policies: the tables and the chart.
-Result<void> show_fleet(const DemoFlags& flags, const Plan& plan, const FleetPlan& fleet) {
+/// One fleet under both policies.
+Result<std::vector<load::ReplayReport>> measure_fleet(const DemoFlags& flags, const Plan& plan, const FleetPlan& fleet) {
   auto trace = read_slice(flags, plan, fleet);
   if (!trace) return tl::unexpected(trace.error());
-  fmt::print("\nFour {} engines: {}\n", fleet.name, fmt::join(fleet.engines, ", "));
-  std::fflush(stdout);
   std::vector<load::ReplayReport> reports;
   for (const std::string_view policy : {std::string_view("round_robin"), routing::default_policy}) {
     std::vector<std::string> urls;
@@ -180,11 +181,18 @@ Result<void> show_fleet(const DemoFlags& flags, const Plan& plan, const FleetPla
     }
     reports.push_back(std::move(*report));
   }
+  return reports;
+}
+
+void show(const DemoFlags& flags, const FleetPlan& fleet, std::span<const load::ReplayReport> reports) {
   const std::string chart = fmt::format("{}-{}.svg", flags.svg, fleet.name);
   std::ofstream(chart) << load::comparison_svg(reports);
-  fmt::print("{}\nchart: {}\n", load::comparison_table(reports), chart);
+  if (flags.json) {  // one line a run, with the fleet it ran on
+    for (const auto& report : reports) fmt::print("{{\"fleet\":\"{}\",\"report\":{}}}\n", fleet.name, trim(load::to_json(report)));
+  } else {
+    fmt::print("\nFour {} engines: {}\n{}\nchart: {}\n", fleet.name, fmt::join(fleet.engines, ", "), load::comparison_table(reports), chart);
+  }
   std::fflush(stdout);
-  return {};
 }
 
 Result<void> serve_on(const DemoFlags& flags, const Plan& plan) {
@@ -216,8 +224,9 @@ int demo(const DemoFlags& flags) {
   };
   if (!plan) return fail(plan.error());
   for (const auto& fleet : plan->fleets) {
-    const auto shown = show_fleet(flags, *plan, fleet);
-    if (!shown) return fail(shown.error());
+    const auto reports = measure_fleet(flags, *plan, fleet);
+    if (!reports) return fail(reports.error());
+    show(flags, fleet, *reports);
   }
   if (flags.once) return 0;
   const auto served = serve_on(flags, *plan);
@@ -230,6 +239,7 @@ void add_demo(CLI::App& app, int& exit_code) {
   CLI::App* const command = app.add_subcommand("demo", "Emulated engines behind the router, under round robin and the default policy.");
   auto flags = std::make_shared<DemoFlags>();
   command->add_flag("--once", flags->once, "exit after the tables instead of serving on");
+  command->add_flag("--json", flags->json, "one JSON line a run instead of the tables (docs/replay.md has the keys)");
   command->add_option("--port", flags->port, "where the router serves on afterwards");
   command->add_option("--plan", flags->plan, "engines, load and scale (TOML)")->capture_default_str();
   command->add_option("--trace", flags->trace, "trace to take the slice from")->capture_default_str();

@@ -56,8 +56,6 @@ class Adapter {
   [[nodiscard]] virtual std::int64_t default_max_in_flight() const = 0;
   /// Idle upstream connections are dropped before this; a second less than the engine's own limit.
   [[nodiscard]] virtual Duration idle_keep_alive() const { return std::chrono::seconds(4); }
-  /// 0 = no limit.
-  [[nodiscard]] virtual std::size_t max_requests_per_connection() const { return 0; }
 };
 
 [[nodiscard]] const Adapter& adapter(Kind kind);

@@ -60,7 +60,6 @@ class LlamaCpp final : public Adapter {
   [[nodiscard]] Kind kind() const override { return Kind::llama_cpp; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 4; }  // --parallel auto
-  [[nodiscard]] std::size_t max_requests_per_connection() const override { return 100; }
 
   [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
     Report report;

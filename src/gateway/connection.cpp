@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include "base/text.hpp"
 #include "gateway/exchange.hpp"
@@ -138,8 +139,7 @@ http::Task<void> Connection::answer(Request& request) {
   const bool has_model = request.model_label != "unknown";
   if (request.endpoint.route == Route::response_id) {
     const auto owner = shard_.shared.responses.find(request.endpoint.id);
-    const Upstream* upstream = nullptr;
-    if (owner && owner->value < fleet.upstreams.size()) upstream = fleet.upstreams[owner->value].get();
+    const Upstream* upstream = owner ? fleet.upstream(*owner).get() : nullptr;
     if (upstream == nullptr) upstream = fleet.only_worker();
     if (upstream == nullptr) {
       answer_not_found(shard_, client_, request, fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
@@ -197,8 +197,13 @@ http::Task<void> Connection::linger() {
 
 http::Task<void> serve_connection(http::Fiber& fiber, std::reference_wrapper<Shard> shard, http::Stream stream,
                                   http::Address peer) {
-  Connection connection(shard.get(), fiber, std::move(stream), peer);
-  co_await connection.run();
+  // A fault of ours in one connection (memory, say) ends that connection: its leases end, its client sees it break.
+  try {
+    Connection connection(shard.get(), fiber, std::move(stream), peer);
+    co_await connection.run();
+  } catch (const std::exception& fault) {
+    spdlog::error("a connection from {} was dropped: {}", peer.text(), fault.what());
+  }
 }
 
 }  // namespace evenkeel::gateway

@@ -157,21 +157,20 @@ http::Task<void> Exchange::run() {
       }
       co_return;
     }
-    const auto& upstream = shard_.fleet->upstreams.at(granted->lease.worker().value);
-    if (upstream == nullptr) {  // removed a moment ago
+    const std::shared_ptr<const Upstream> upstream = shard_.fleet->upstream(granted->lease.worker());
+    if (upstream == nullptr) {  // removed, or joined, a moment ago: this shard's map is of another moment
       submission_.excluded.add(granted->lease.worker());
       continue;
     }
     ++request_.attempts;
     request_.receipt = granted->receipt;
     request_.worker = upstream->name;
-    const std::shared_ptr<const Upstream> held = upstream;
     fleet::Lease lease = std::move(granted->lease);
-    result = co_await try_worker(*held, lease);
+    result = co_await try_worker(*upstream, lease);
     lease.end(result.outcome);
-    shard_.shared.breakers.answered(held->id, result.outcome);
+    shard_.shared.breakers.answered(upstream->id, result.outcome);
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
-    submission_.excluded.add(held->id);
+    submission_.excluded.add(upstream->id);
     if (!may_retry(result)) break;
     shard_.counters.retries.add();
     co_await back_off();

@@ -298,7 +298,6 @@ void FleetControl::take_models(Worker& worker, std::vector<engines::ModelCard> c
 
 void FleetControl::rebuild_map() {
   auto map = std::make_shared<FleetMap>();
-  map->workers_of.resize(served_.size());
   map->max_model_len.resize(served_.size(), 0);
   std::vector<bool> wanted(served_.size(), false);
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
@@ -313,7 +312,6 @@ void FleetControl::rebuild_map() {
       const auto id = model_ids_.find(card.id);
       if (id == model_ids_.end()) continue;
       wanted[id->second.value] = true;
-      map->workers_of[id->second.value].push_back(worker->id);
       if (card.max_model_len) map->max_model_len[id->second.value] = card.max_model_len->value();
     }
   }

@@ -43,7 +43,6 @@ struct FleetMap {
   boost::unordered_flat_map<std::string, ModelName, StringHash, std::equal_to<>> names;
   std::vector<ModelName> served;                           ///< models some worker serves or the operator named
   std::vector<config::Timeouts> timeouts;                  ///< by ModelId
-  std::vector<std::vector<WorkerId>> workers_of;           ///< by ModelId
   bool undiscovered = false;                               ///< a worker has not told its models yet
 
   std::vector<std::int64_t> max_model_len;                 ///< by ModelId; 0 = not told
@@ -51,6 +50,10 @@ struct FleetMap {
   [[nodiscard]] const ModelName* find(std::string_view name) const {
     const auto at = names.find(name);
     return at == names.end() ? nullptr : &at->second;
+  }
+  /// Null if this map does not know the worker.
+  [[nodiscard]] std::shared_ptr<const Upstream> upstream(WorkerId id) const {
+    return id.value < upstreams.size() ? upstreams[id.value] : nullptr;
   }
   /// The only worker there is, or null.
   [[nodiscard]] const Upstream* only_worker() const {

@@ -99,7 +99,6 @@ TEST(Kinds, HaveTheLimitsOfTheirServers) {
   EXPECT_EQ(adapter(Kind::vllm).default_max_in_flight(), 256);
   EXPECT_EQ(adapter(Kind::llama_cpp).default_max_in_flight(), 4);
   EXPECT_EQ(adapter(Kind::tgi).default_max_in_flight(), 128);
-  EXPECT_EQ(adapter(Kind::llama_cpp).max_requests_per_connection(), 100U);
   for (const Kind kind : {Kind::vllm, Kind::sglang, Kind::llama_cpp, Kind::openai}) {
     EXPECT_LT(adapter(kind).idle_keep_alive(), seconds(5)) << adapter(kind).name();
   }
