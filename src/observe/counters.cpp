@@ -1,13 +1,15 @@
 #include "observe/counters.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace evenkeel::observe {
 
 void SecondsHistogram::observe(Duration duration) {
-  const double seconds = to_seconds(duration);
   std::size_t i = 0;
-  while (i < bounds.size() && seconds > bounds[i]) ++i;
+  // In whole nanoseconds: as a double of seconds a duration that equals its bound may come out above it.
+  while (i < bounds.size() && duration > from_seconds(bounds[i])) ++i;
   buckets_[i].add();
   sum_us_.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, duration / std::chrono::microseconds(1))));
 }
