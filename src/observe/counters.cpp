@@ -6,10 +6,18 @@
 
 namespace evenkeel::observe {
 
+namespace {
+// In whole nanoseconds: as a double of seconds a duration that equals its bound may come out above it.
+constexpr auto bounds_in_time = [] {
+  std::array<Duration, SecondsHistogram::bounds.size()> times{};
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = from_seconds(SecondsHistogram::bounds[i]);
+  return times;
+}();
+}  // namespace
+
 void SecondsHistogram::observe(Duration duration) {
   std::size_t i = 0;
-  // In whole nanoseconds: as a double of seconds a duration that equals its bound may come out above it.
-  while (i < bounds.size() && duration > from_seconds(bounds[i])) ++i;
+  while (i < bounds.size() && duration > bounds_in_time[i]) ++i;
   buckets_[i].add();
   sum_us_.add(static_cast<std::uint64_t>(std::max<std::int64_t>(0, duration / std::chrono::microseconds(1))));
 }
