@@ -27,6 +27,8 @@ struct WorkerView {
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
 
+  /// Requests there, ours and foreign.
+  [[nodiscard]] double requests() const { return static_cast<double>(load.in_flight) + foreign_requests; }
   [[nodiscard]] std::int64_t free_slots() const { return max_in_flight - load.in_flight; }
 };
 

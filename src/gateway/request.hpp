@@ -25,7 +25,6 @@ namespace evenkeel::gateway {
 struct Request {
   // As it came.
   Time arrived{};
-  std::int64_t arrived_unix_ms = 0;
   const http::Head* head = nullptr;
   std::string_view head_bytes;
   std::string_view method;

@@ -6,10 +6,6 @@
 namespace evenkeel::routing {
 
 namespace {
-double requests_at(const fleet::WorkerView& worker) {
-  return static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
-}
-
 /// The worker's place in the key's order of preference: by its name, so that it survives restarts and re-adding.
 std::uint64_t weight(std::uint64_t key, std::string_view name) {
   std::uint64_t hash = key;
@@ -20,12 +16,14 @@ std::uint64_t weight(std::uint64_t key, std::string_view name) {
 
 PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
                                                 const fleet::FleetView& fleet, Random& random) {
-  if (request.affinity_key == 0) return cheapest(candidates, fleet, random, "no_key", requests_at);
+  if (request.affinity_key == 0) {
+    return cheapest(candidates, fleet, random, "no_key", [](const fleet::WorkerView& worker) { return worker.requests(); });
+  }
   double total = 1;  // this request counts
-  double least = requests_at(fleet.workers[candidates.front()]);
+  double least = fleet.workers[candidates.front()].requests();
   for (const std::uint32_t index : candidates) {
-    total += requests_at(fleet.workers[index]);
-    least = std::min(least, requests_at(fleet.workers[index]));
+    total += fleet.workers[index].requests();
+    least = std::min(least, fleet.workers[index].requests());
   }
   // Foreign load is not whole; the least loaded must always be eligible.
   const double limit = std::max(least + 1, std::ceil(bound_ * total / static_cast<double>(candidates.size())));
@@ -34,7 +32,7 @@ PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& reques
   for (const std::uint32_t& index : candidates) {
     const fleet::WorkerView& worker = fleet.workers[index];
     const std::uint64_t w = weight(request.affinity_key, worker.name);
-    if (requests_at(worker) + 1 <= limit && (chosen == nullptr || w > best)) {
+    if (worker.requests() + 1 <= limit && (chosen == nullptr || w > best)) {
       chosen = &index;
       best = w;
     }

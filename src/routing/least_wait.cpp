@@ -26,7 +26,7 @@ PerRequestPolicy::Choice LeastWait::choose(const fleet::WaitingView& request, st
                                      [&](std::uint32_t index) { return fleet.workers[index].rate->known(); });
   double mean_for = 0, mean = 0;  // the unknown ones mostly ask for the same concurrency
   return cheapest(candidates, fleet, random, "least_wait", [&](const fleet::WorkerView& worker) {
-    const double open = static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
+    const double open = worker.requests();
     const double there = open * worker.mean_output + fleet.prompt_weight * worker.load.queued_prompt.as_double();
     const double own = worker.mean_output + own_prefill;
     double rate = worker.rate->at(open + 1);

@@ -5,9 +5,7 @@
 namespace evenkeel::routing {
 
 namespace {
-double requests_at(const fleet::WorkerView& worker) {
-  return static_cast<double>(worker.load.in_flight) + worker.foreign_requests;
-}
+double requests_at(const fleet::WorkerView& worker) { return worker.requests(); }
 }  // namespace
 
 PerRequestPolicy::Choice RandomChoice::choose(const fleet::WaitingView&, std::span<const std::uint32_t> candidates,
