@@ -15,8 +15,14 @@ class Count {
   [[nodiscard]] constexpr std::int64_t value() const { return value_; }
   [[nodiscard]] constexpr double as_double() const { return static_cast<double>(value_); }
 
-  constexpr Count& operator+=(Count other) { value_ += other.value_; return *this; }
-  constexpr Count& operator-=(Count other) { value_ -= other.value_; return *this; }
+  constexpr Count& operator+=(Count other) {
+    value_ += other.value_;
+    return *this;
+  }
+  constexpr Count& operator-=(Count other) {
+    value_ -= other.value_;
+    return *this;
+  }
   friend constexpr Count operator+(Count a, Count b) { return Count(a.value_ + b.value_); }
   friend constexpr Count operator-(Count a, Count b) { return Count(a.value_ - b.value_); }
   friend constexpr Count operator*(Count a, std::int64_t factor) { return Count(a.value_ * factor); }

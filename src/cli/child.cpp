@@ -40,8 +40,7 @@ Result<Child> Child::start(const std::vector<std::string>& arguments, const std:
   return failure(fmt::format("cannot start a process: {}", std::strerror(code)));
 }
 
-Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), output_(std::exchange(other.output_, -1)) {}
+Child::Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)), output_(std::exchange(other.output_, -1)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this == &other) return *this;

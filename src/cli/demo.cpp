@@ -73,7 +73,8 @@ Result<Plan> read_plan(const std::string& path) {
     if (const auto* engines = parsed[name]["engines"].as_array()) {
       for (const auto& engine : *engines) fleet.engines.push_back(engine.value_or(std::string()));
     }
-    if (fleet.engines.empty() || fleet.requests_per_s <= 0) return failure(fmt::format("{}: [{}] needs engines and requests_per_s", path, name));
+    if (fleet.engines.empty() || fleet.requests_per_s <= 0)
+      return failure(fmt::format("{}: [{}] needs engines and requests_per_s", path, name));
     plan.fleets.push_back(std::move(fleet));
   }
   return plan;
@@ -97,10 +98,11 @@ Result<workload::Trace> read_slice(const DemoFlags& flags, const Plan& plan, con
 Result<std::vector<Child>> start_engines(const Plan& plan, const FleetPlan& fleet, std::vector<std::string>& urls) {
   std::vector<Child> engines;
   for (std::size_t i = 0; i < fleet.engines.size(); ++i) {
-    auto child = Child::start({"emulate", "--port", "0", "--json", "--model", plan.model, "--step-preset", fleet.engines[i],
-                               "--slots", std::to_string(plan.slots), "--kv-tokens", std::to_string(plan.kv_tokens),
-                               "--time-scale", fmt::format("{}", plan.time_scale), "--seed", std::to_string(i + 1)},
-                              "build/demo-engines.log");
+    auto child =
+        Child::start({"emulate", "--port", "0", "--json", "--model", plan.model, "--step-preset", fleet.engines[i],
+                      "--slots", std::to_string(plan.slots), "--kv-tokens", std::to_string(plan.kv_tokens),
+                      "--time-scale", fmt::format("{}", plan.time_scale), "--seed", std::to_string(i + 1)},
+                     "build/demo-engines.log");
     if (!child) return tl::unexpected(child.error());
     const std::string line = child->read_line();
     const auto at = line.find("http://");
@@ -117,7 +119,8 @@ http::Task<void> wait_until_ready(http::Fiber& fiber, http::Address router, bool
     http::ClientRequest request;
     request.path = "/ready";
     request.host = "demo";
-    const auto answer = co_await http::fetch(fiber, router, std::move(request), fiber.loop().now() + std::chrono::seconds(2), 65536);
+    const auto answer =
+        co_await http::fetch(fiber, router, std::move(request), fiber.loop().now() + std::chrono::seconds(2), 65536);
     *ready = answer.status == http::ClientStatus::ok && answer.code == 200;
     if (!*ready) co_await fiber.sleep_until(fiber.loop().now() + std::chrono::milliseconds(50));
   }
@@ -126,8 +129,20 @@ http::Task<void> wait_until_ready(http::Fiber& fiber, http::Address router, bool
 Result<Child> start_router(const std::vector<std::string>& urls, std::string_view policy, std::uint16_t port) {
   const auto admin = free_port();
   if (!admin) return tl::unexpected(admin.error());
-  std::vector<std::string> arguments = {"serve", "--policy", std::string(policy), "--host", "127.0.0.1", "--port", std::to_string(port),
-                                        "--admin-port", std::to_string(*admin), "--threads", "1", "--seed", "1", "--worker-urls"};
+  std::vector<std::string> arguments = {"serve",
+                                        "--policy",
+                                        std::string(policy),
+                                        "--host",
+                                        "127.0.0.1",
+                                        "--port",
+                                        std::to_string(port),
+                                        "--admin-port",
+                                        std::to_string(*admin),
+                                        "--threads",
+                                        "1",
+                                        "--seed",
+                                        "1",
+                                        "--worker-urls"};
   arguments.insert(arguments.end(), urls.begin(), urls.end());
   auto child = Child::start(arguments, "build/demo-router.log");
   if (!child) return child;
@@ -139,8 +154,8 @@ Result<Child> start_router(const std::vector<std::string>& urls, std::string_vie
   return child;
 }
 
-Result<load::ReplayReport> replay(const Plan& plan, const workload::Trace& trace, std::string_view policy, std::uint16_t port,
-                                  const std::string& title) {
+Result<load::ReplayReport> replay(const Plan& plan, const workload::Trace& trace, std::string_view policy,
+                                  std::uint16_t port, const std::string& title) {
   load::ReplayOptions options;
   options.url = fmt::format("http://127.0.0.1:{}", port);
   options.label = policy;
@@ -148,7 +163,8 @@ Result<load::ReplayReport> replay(const Plan& plan, const workload::Trace& trace
   SteadyClock clock;
   const bool terminal = isatty(2) != 0;
   report::Progress progress(
-      clock, [](std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stderr); }, terminal, title, trace.requests.size());
+      clock, [](std::string_view bytes) { std::fwrite(bytes.data(), 1, bytes.size(), stderr); }, terminal, title,
+      trace.requests.size());
   std::uint64_t ended = 0;
   auto result = load::run_replay(options, trace, [&](const load::ReplayProgress& state) {
     ended = state.ended;
@@ -159,7 +175,8 @@ Result<load::ReplayReport> replay(const Plan& plan, const workload::Trace& trace
 }
 
 /// One fleet under both policies.
-Result<std::vector<load::ReplayReport>> measure_fleet(const DemoFlags& flags, const Plan& plan, const FleetPlan& fleet) {
+Result<std::vector<load::ReplayReport>> measure_fleet(const DemoFlags& flags, const Plan& plan,
+                                                      const FleetPlan& fleet) {
   auto trace = read_slice(flags, plan, fleet);
   if (!trace) return tl::unexpected(trace.error());
   std::vector<load::ReplayReport> reports;
@@ -188,9 +205,11 @@ void show(const DemoFlags& flags, const FleetPlan& fleet, std::span<const load::
   const std::string chart = fmt::format("{}-{}.svg", flags.svg, fleet.name);
   std::ofstream(chart) << load::comparison_svg(reports);
   if (flags.json) {  // one line a run, with the fleet it ran on
-    for (const auto& report : reports) fmt::print("{{\"fleet\":\"{}\",\"report\":{}}}\n", fleet.name, trim(load::to_json(report)));
+    for (const auto& report : reports)
+      fmt::print("{{\"fleet\":\"{}\",\"report\":{}}}\n", fleet.name, trim(load::to_json(report)));
   } else {
-    fmt::print("\nFour {} engines: {}\n{}\nchart: {}\n", fleet.name, fmt::join(fleet.engines, ", "), load::comparison_table(reports), chart);
+    fmt::print("\nFour {} engines: {}\n{}\nchart: {}\n", fleet.name, fmt::join(fleet.engines, ", "),
+               load::comparison_table(reports), chart);
   }
   std::fflush(stdout);
 }
@@ -201,10 +220,12 @@ Result<void> serve_on(const DemoFlags& flags, const Plan& plan) {
   if (!engines) return tl::unexpected(engines.error());
   auto router = start_router(urls, routing::default_policy, flags.port);
   if (!router) return tl::unexpected(router.error());
-  fmt::print("\nThe router serves on port {} until Ctrl-C. Try:\n\n"
-             "  curl -N http://127.0.0.1:{}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
-             "    -d '{{\"model\":\"{}\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"Hello there\"}}]}}'\n\n",
-             flags.port, flags.port, plan.model);
+  fmt::print(
+      "\nThe router serves on port {} until Ctrl-C. Try:\n\n"
+      "  curl -N http://127.0.0.1:{}/v1/chat/completions -H 'Content-Type: application/json' \\\n"
+      "    -d '{{\"model\":\"{}\",\"stream\":true,\"messages\":[{{\"role\":\"user\",\"content\":\"Hello "
+      "there\"}}]}}'\n\n",
+      flags.port, flags.port, plan.model);
   std::fflush(stdout);
   sigset_t signals;
   sigemptyset(&signals);
@@ -236,14 +257,16 @@ int demo(const DemoFlags& flags) {
 }  // namespace
 
 void add_demo(CLI::App& app, int& exit_code) {
-  CLI::App* const command = app.add_subcommand("demo", "Emulated engines behind the router, under round robin and the default policy.");
+  CLI::App* const command =
+      app.add_subcommand("demo", "Emulated engines behind the router, under round robin and the default policy.");
   auto flags = std::make_shared<DemoFlags>();
   command->add_flag("--once", flags->once, "exit after the tables instead of serving on");
   command->add_flag("--json", flags->json, "one JSON line a run instead of the tables (docs/replay.md has the keys)");
   command->add_option("--port", flags->port, "where the router serves on afterwards");
   command->add_option("--plan", flags->plan, "engines, load and scale (TOML)")->capture_default_str();
   command->add_option("--trace", flags->trace, "trace to take the slice from")->capture_default_str();
-  command->add_option("--svg", flags->svg, "charts are written to this path + -unequal.svg and -equal.svg")->capture_default_str();
+  command->add_option("--svg", flags->svg, "charts are written to this path + -unequal.svg and -equal.svg")
+      ->capture_default_str();
   command->callback([flags, &exit_code] { exit_code = demo(*flags); });
 }
 

@@ -1,9 +1,5 @@
 #include "cli/emulate.hpp"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <boost/json.hpp>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -12,6 +8,10 @@
 #include <thread>
 #include <variant>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "emulator/emulator.hpp"
@@ -138,24 +138,19 @@ int emulate(const EmulateFlags& flags) {
 
 void add_emulate(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<EmulateFlags>();
-  CLI::App* command = app.add_subcommand(
-      "emulate", "Serve an emulated LLM engine over HTTP, in the manner of vLLM; no GPU is needed");
+  CLI::App* command =
+      app.add_subcommand("emulate", "Serve an emulated LLM engine over HTTP, in the manner of vLLM; no GPU is needed");
   command->add_option("--host", flags->host, "Address to listen on")->capture_default_str();
-  command->add_option("--port", flags->port, "Port of the first replica; 0 takes free ones")
-      ->capture_default_str();
+  command->add_option("--port", flags->port, "Port of the first replica; 0 takes free ones")->capture_default_str();
   command->add_option("--model", flags->model, "Name of the model served")->required();
-  command->add_option("--replicas", flags->replicas, "Engines, on consecutive ports (1 to 64)")
-      ->capture_default_str();
+  command->add_option("--replicas", flags->replicas, "Engines, on consecutive ports (1 to 64)")->capture_default_str();
   command->add_option("--slots", flags->slots, "Most requests running at once");
   command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache holds");
   command->add_option("--max-model-len", flags->max_model_len, "Tokens of prompt and output together");
   auto* preset = command->add_option("--step-preset", flags->step_preset, "A known engine, such as 8b-h100");
-  command
-      ->add_option("--rate-table", flags->rate_table,
-                   "Total tokens/s at 1, 2, ... running, such as 18.18,50.71")
+  command->add_option("--rate-table", flags->rate_table, "Total tokens/s at 1, 2, ... running, such as 18.18,50.71")
       ->excludes(preset);
-  command->add_option("--time-scale", flags->time_scale, "Engine seconds a real second")
-      ->capture_default_str();
+  command->add_option("--time-scale", flags->time_scale, "Engine seconds a real second")->capture_default_str();
   command->add_option("--seed", flags->seed, "Of texts and lengths")->capture_default_str();
   command
       ->add_option("--output-tokens", flags->output_tokens,

@@ -1,10 +1,8 @@
 #include "cli/replay.hpp"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +11,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "load/replay.hpp"
@@ -159,16 +160,15 @@ void add_trace_flags(CLI::App& command, Flags& flags) {
   auto& slice = spec.slice;
   constexpr auto group = "Trace";
   auto* const file = command.add_option("--trace", spec.path, "file (plain or .gz), or folder of tables");
-  auto* const synthetic = command.add_flag("--synthetic", flags.synthetic,
-                                           "draw the load: wants --rate, --prompt, --output and --to");
+  auto* const synthetic =
+      command.add_flag("--synthetic", flags.synthetic, "draw the load: wants --rate, --prompt, --output and --to");
   file->excludes(synthetic)->group(group);
   synthetic->group(group);
   command.add_option("--format", spec.format, "name of the trace's format")->group(group);
   command.add_option("--rate", spec.rate, "requests a second, for formats that take it")->group(group);
   command.add_option("--session-rate", spec.session_rate, "conversations that start, a second")->group(group);
   command.add_option("--arrivals", flags.arrivals, "poisson or gamma:CV")->group(group);
-  command
-      .add_option("--prompt", flags.prompt, "prompt tokens: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")
+  command.add_option("--prompt", flags.prompt, "prompt tokens: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")
       ->group(group);
   command.add_option("--output", flags.output, "output tokens, as --prompt")->group(group);
   command.add_option("--time-scale", slice.time_scale, "2 replays twice as fast, think times too")
@@ -184,12 +184,8 @@ void add_trace_flags(CLI::App& command, Flags& flags) {
 void add_request_flags(CLI::App& command, Flags& flags) {
   auto& options = flags.options;
   constexpr auto group = "Requests";
-  command.add_option("--url", options.url, "the server, http://host:port[/base] without /v1")
-      ->required()
-      ->group(group);
-  command
-      .add_option("--model", options.model,
-                  "default: the trace's if served, else the first that /v1/models lists")
+  command.add_option("--url", options.url, "the server, http://host:port[/base] without /v1")->required()->group(group);
+  command.add_option("--model", options.model, "default: the trace's if served, else the first that /v1/models lists")
       ->group(group);
   command.add_option("--endpoint", flags.endpoint, "which of the two APIs")
       ->check(CLI::IsMember({"chat", "completions"}))
@@ -203,11 +199,9 @@ void add_request_flags(CLI::App& command, Flags& flags) {
       ->group(group)
       ->capture_default_str();
   command
-      .add_option("--loose-bound", options.loose_bound,
-                  "tokens; 0: the power of two over the trace's longest output")
+      .add_option("--loose-bound", options.loose_bound, "tokens; 0: the power of two over the trace's longest output")
       ->group(group);
-  command
-      .add_flag("--ignore-eos", options.ignore_eos, "with --max-tokens exact: no earlier end (vLLM, SGLang)")
+  command.add_flag("--ignore-eos", options.ignore_eos, "with --max-tokens exact: no earlier end (vLLM, SGLang)")
       ->group(group);
   command.add_option("--concurrency", options.concurrency, "most requests in flight; 0: no cap")
       ->group(group)
@@ -218,23 +212,17 @@ void add_request_flags(CLI::App& command, Flags& flags) {
   command.add_option("--header", flags.headers, "\"Name: value\", with every request; repeatable")
       ->allow_extra_args(false)
       ->group(group);
-  command
-      .add_option("--api-key-env", flags.api_key_env,
-                  "environment variable whose value is sent as bearer token")
+  command.add_option("--api-key-env", flags.api_key_env, "environment variable whose value is sent as bearer token")
       ->group(group);
-  command.add_option("--seed", options.seed, "of prompts and of what is drawn")
-      ->group(group)
-      ->capture_default_str();
+  command.add_option("--seed", options.seed, "of prompts and of what is drawn")->group(group)->capture_default_str();
 }
 
 void add_report_flags(CLI::App& command, Flags& flags) {
   constexpr auto group = "Report";
   command
-      .add_option("--slo-ttft-ms", flags.options.slo_ttft_ms,
-                  "goodput counts answers whose first token came by then")
+      .add_option("--slo-ttft-ms", flags.options.slo_ttft_ms, "goodput counts answers whose first token came by then")
       ->group(group);
-  command.add_option("--slo-tpot-ms", flags.options.slo_tpot_ms, "and whose tokens came that fast")
-      ->group(group);
+  command.add_option("--slo-tpot-ms", flags.options.slo_tpot_ms, "and whose tokens came that fast")->group(group);
   command.add_option("--label", flags.options.label, "name of the run in table and chart")->group(group);
   command.add_flag("--json", flags.json, "one JSON object on stdout instead of tables")->group(group);
   command.add_option("--svg", flags.svg, "writes a chart of TTFT and the workers' shares")->group(group);

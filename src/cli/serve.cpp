@@ -32,8 +32,8 @@ int serve(const config::FlagValues& flags) {
     fmt::print(stderr, "evenkeel serve: {}\n", router.error().message);
     return 2;
   }
-  spdlog::info("evenkeel {} listens on {}:{}, admin on {}:{}, policy {}", EVENKEEL_VERSION, settings->host, (*router)->port(),
-               settings->admin_host, (*router)->admin_port(), settings->policy);
+  spdlog::info("evenkeel {} listens on {}:{}, admin on {}:{}, policy {}", EVENKEEL_VERSION, settings->host,
+               (*router)->port(), settings->admin_host, (*router)->admin_port(), settings->policy);
   for (const auto& worker : settings->workers) spdlog::info("worker {}", worker.url);
   spdlog::info("{}", config::describe_limits(*settings));
   return (*router)->run() ? 0 : 1;

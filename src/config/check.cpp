@@ -1,10 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "config/load.hpp"
@@ -29,9 +29,7 @@ Result<void> require(bool good, std::string_view what) {
   return failure(std::string(what));
 }
 
-bool is_any_host(std::string_view host) {
-  return host == "0.0.0.0" || host == "::" || host == "[::]";
-}
+bool is_any_host(std::string_view host) { return host == "0.0.0.0" || host == "::" || host == "[::]"; }
 
 Result<void> check_listeners(const ServeSettings& s) {
   for (const auto& [name, host] : {std::pair{"host", &s.host}, {"admin_host", &s.admin_host}}) {
@@ -40,17 +38,15 @@ Result<void> check_listeners(const ServeSettings& s) {
     }
   }
   const bool same_host = s.host == s.admin_host || is_any_host(s.host) || is_any_host(s.admin_host);
-  return require(
-      s.port == 0 || s.port != s.admin_port || !same_host,
-      fmt::format("port and admin_port are both {} on one address; give them different ports", s.port));
+  return require(s.port == 0 || s.port != s.admin_port || !same_host,
+                 fmt::format("port and admin_port are both {} on one address; give them different ports", s.port));
 }
 
 Result<void> check_header_names(std::string_view key, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (!is_token(name, "!#$%&'*+-.^_`|~")) {
-      return failure(
-          fmt::format("{} has \"{}\", which is no header name (allowed: letters, digits and !#$%&'*+-.^_`|~)",
-                      key, name));
+      return failure(fmt::format(
+          "{} has \"{}\", which is no header name (allowed: letters, digits and !#$%&'*+-.^_`|~)", key, name));
     }
   }
   return {};
@@ -82,8 +78,7 @@ Result<void> check_combinations(const ServeSettings& s) {
   const Result<void> all[] = {
       ineffective(
           s.affinity_headers != defaults.affinity_headers, s.policy != "consistent_hash",
-          fmt::format("affinity_headers has no effect with policy \"{}\" (allowed with: consistent_hash)",
-                      s.policy)),
+          fmt::format("affinity_headers has no effect with policy \"{}\" (allowed with: consistent_hash)", s.policy)),
       ineffective(s.limits.kept_body != defaults.limits.kept_body, s.limits.kept_body > s.limits.body,
                   "limits.kept_body is over limits.body, so no body of that size arrives"),
       ineffective(s.timeouts.first_byte != defaults.timeouts.first_byte,
@@ -92,16 +87,13 @@ Result<void> check_combinations(const ServeSettings& s) {
       ineffective(s.timeouts.silence != defaults.timeouts.silence,
                   s.timeouts.total.count() > 0 && s.timeouts.silence > s.timeouts.total,
                   "timeouts.silence is over timeouts.total, which ends the request before"),
-      ineffective(s.pool.unroutable_wait != defaults.pool.unroutable_wait,
-                  s.pool.unroutable_wait > s.pool.timeout,
+      ineffective(s.pool.unroutable_wait != defaults.pool.unroutable_wait, s.pool.unroutable_wait > s.pool.timeout,
                   "pool.unroutable_wait is over pool.timeout, which ends the wait before"),
       ineffective(s.retry.budget != defaults.retry.budget, s.retry.budget > 0 && s.retry.attempts == 1,
                   "retry.budget has no effect with retry.attempts = 1"),
       require(s.retry.backoff <= s.retry.backoff_cap, "retry.backoff is over retry.backoff_cap"),
-      require(s.health.breaker_open <= s.health.breaker_cap,
-              "health.breaker_open is over health.breaker_cap"),
-      require(!s.access_log.empty(),
-              "access_log is empty (allowed: a file, \"-\" for standard output, or \"off\")"),
+      require(s.health.breaker_open <= s.health.breaker_cap, "health.breaker_open is over health.breaker_cap"),
+      require(!s.access_log.empty(), "access_log is empty (allowed: a file, \"-\" for standard output, or \"off\")"),
   };
   for (const auto& one : all) {
     if (!one) return one;
@@ -121,8 +113,7 @@ Result<void> check_workers(ServeSettings& s) {
       return failure(fmt::format("two workers have the url \"{}\"", worker.url));
     }
     if (!names.insert(worker.name).second) {
-      return failure(
-          fmt::format("two workers have the name \"{}\"; give one of them another name", worker.name));
+      return failure(fmt::format("two workers have the name \"{}\"; give one of them another name", worker.name));
     }
   }
   return {};
@@ -137,11 +128,9 @@ Result<void> check_models(const ServeSettings& s) {
   }
   std::set<std::string> named;
   for (const ModelSetting& model : s.models) {
-    if (!named.insert(model.name).second)
-      return failure(fmt::format("two models have the name \"{}\"", model.name));
+    if (!named.insert(model.name).second) return failure(fmt::format("two models have the name \"{}\"", model.name));
     if (all_known && !served.contains(model.name)) {
-      return failure(
-          fmt::format("model \"{}\" is served by no worker; every worker names its models", model.name));
+      return failure(fmt::format("model \"{}\" is served by no worker; every worker names its models", model.name));
     }
   }
   served.insert(named.begin(), named.end());
@@ -150,8 +139,8 @@ Result<void> check_models(const ServeSettings& s) {
     for (const std::string& alias : model.aliases) {
       if (alias.empty()) return failure(fmt::format("model \"{}\" has an empty alias", model.name));
       if (served.contains(alias)) {
-        return failure(fmt::format("alias \"{}\" of model \"{}\" is the name of a model that is served",
-                                   alias, model.name));
+        return failure(
+            fmt::format("alias \"{}\" of model \"{}\" is the name of a model that is served", alias, model.name));
       }
       if (!aliases.insert(alias).second) return failure(fmt::format("alias \"{}\" is given twice", alias));
     }
@@ -163,8 +152,8 @@ Result<std::string> key_of_text(std::string_view text, const std::string& whence
   const std::string_view key = trim(text);
   const bool printable = std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7F; });
   if (key.empty() || key.size() > max_key_bytes || !printable) {
-    return failure(fmt::format("{} holds no key (allowed: one line of at most {} printable characters)",
-                               whence, max_key_bytes));
+    return failure(
+        fmt::format("{} holds no key (allowed: one line of at most {} printable characters)", whence, max_key_bytes));
   }
   return std::string(key);
 }
@@ -174,8 +163,7 @@ Result<std::string> key_of_text(std::string_view text, const std::string& whence
 Result<std::string> api_key(const WorkerSetting& worker) {
   if (!worker.api_key_env.empty()) {
     const char* value = std::getenv(worker.api_key_env.c_str());
-    if (value == nullptr)
-      return failure(fmt::format("api_key_env: the environment has no {}", worker.api_key_env));
+    if (value == nullptr) return failure(fmt::format("api_key_env: the environment has no {}", worker.api_key_env));
     return key_of_text(value, fmt::format("api_key_env {}", worker.api_key_env));
   }
   if (worker.api_key_file.empty()) return std::string();
@@ -183,8 +171,7 @@ Result<std::string> api_key(const WorkerSetting& worker) {
   std::string text(max_key_bytes + 2, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.empty())
-    return failure(fmt::format("api_key_file \"{}\" cannot be read or is empty", worker.api_key_file));
+  if (text.empty()) return failure(fmt::format("api_key_file \"{}\" cannot be read or is empty", worker.api_key_file));
   return key_of_text(text, fmt::format("api_key_file \"{}\"", worker.api_key_file));
 }
 
@@ -192,9 +179,7 @@ Result<WorkerSetting> check(WorkerSetting worker) {
   const auto url = http::parse_url(worker.url);
   if (!url) return tl::unexpected(url.error());
   if (worker.name.empty()) worker.name = url->authority();
-  const auto fail = [&](std::string_view what) {
-    return failure(fmt::format("worker \"{}\": {}", worker.name, what));
-  };
+  const auto fail = [&](std::string_view what) { return failure(fmt::format("worker \"{}\": {}", worker.name, what)); };
   if (!is_token(worker.name, "._:-[]")) {
     return fail("this is no name (allowed: up to 128 letters, digits and ._:-[])");
   }

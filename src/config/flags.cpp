@@ -1,6 +1,5 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "config/load.hpp"
 #include "config/table.hpp"
@@ -16,8 +15,7 @@ void add_flag(CLI::App& app, const Setting<ServeSettings>& setting, FlagValues& 
   if (std::holds_alternative<Switch<ServeSettings>>(setting.value)) {
     const std::string both = fmt::format("{},!--no-{}", flag, flag.substr(2));
     option = app.add_flag_function(
-        both, [&values, flag](std::int64_t count) { values.given[flag] = {count > 0 ? "true" : "false"}; },
-        doc);
+        both, [&values, flag](std::int64_t count) { values.given[flag] = {count > 0 ? "true" : "false"}; }, doc);
   } else if (std::holds_alternative<List<ServeSettings>>(setting.value)) {
     option = app.add_option_function<std::vector<std::string>>(
         flag, [&values, flag](const std::vector<std::string>& words) { values.given[flag] = words; }, doc);
@@ -33,8 +31,7 @@ void add_flag(CLI::App& app, const Setting<ServeSettings>& setting, FlagValues& 
 
 void add_serve_flags(CLI::App& app, FlagValues& values) {
   app.add_option("--config", values.config_file, "TOML file; flags count before it");
-  app.add_option("--worker-urls", values.worker_urls,
-                 "Workers, http://host:port[/base] each; replace the file's");
+  app.add_option("--worker-urls", values.worker_urls, "Workers, http://host:port[/base] each; replace the file's");
   app.add_flag("--print-config", values.print_config, "Print the configuration in force as TOML and stop");
   for (const auto& setting : serve_table()) {
     if (!setting.flag.empty()) add_flag(app, setting, values);

@@ -1,8 +1,8 @@
 #include "config/load.hpp"
 
-#include <fmt/format.h>
-
 #include <fstream>
+
+#include <fmt/format.h>
 
 #include "config/table.hpp"
 #include "config/toml_file.hpp"

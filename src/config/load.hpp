@@ -17,9 +17,8 @@ namespace evenkeel::config {
 /// What stood on the command line, as text; `load` reads it.
 struct FlagValues {
   std::string config_file;
-  std::vector<std::string> worker_urls;  ///< replace the file's workers
-  std::map<std::string, std::vector<std::string>>
-      given;  ///< by flag name with its dashes; one word unless a list
+  std::vector<std::string> worker_urls;                   ///< replace the file's workers
+  std::map<std::string, std::vector<std::string>> given;  ///< by flag name with its dashes; one word unless a list
   bool print_config = false;
 };
 

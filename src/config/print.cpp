@@ -17,9 +17,7 @@ void append_entries(std::string& out, std::span<const Setting<Owner>> settings, 
   }
 }
 
-std::string limit(Duration duration) {
-  return duration.count() == 0 ? "off" : format_duration(duration);
-}
+std::string limit(Duration duration) { return duration.count() == 0 ? "off" : format_duration(duration); }
 
 std::string timeouts_line(const Timeouts& t) {
   return fmt::format("connect {}, first byte {}, silence {}, total {}", limit(t.connect), limit(t.first_byte),
@@ -27,8 +25,7 @@ std::string timeouts_line(const Timeouts& t) {
 }
 
 bool equal(const Timeouts& a, const Timeouts& b) {
-  return a.connect == b.connect && a.first_byte == b.first_byte && a.silence == b.silence &&
-         a.total == b.total;
+  return a.connect == b.connect && a.first_byte == b.first_byte && a.silence == b.silence && a.total == b.total;
 }
 
 }  // namespace
@@ -72,28 +69,25 @@ std::string describe_limits(const ServeSettings& s) {
                      s.limits.connections);
   out += fmt::format("sizes         head {}, body {}, kept for a retry {}\n", format_bytes(s.limits.head),
                      format_bytes(s.limits.body), format_bytes(s.limits.kept_body));
-  out +=
-      fmt::format("waiting pool  {} requests, {}, {} each, {} without a routable worker, overtaken by {}\n",
-                  s.pool.requests, format_bytes(s.pool.bytes), format_duration(s.pool.timeout),
-                  format_duration(s.pool.unroutable_wait), s.pool.overtake_cap);
+  out += fmt::format("waiting pool  {} requests, {}, {} each, {} without a routable worker, overtaken by {}\n",
+                     s.pool.requests, format_bytes(s.pool.bytes), format_duration(s.pool.timeout),
+                     format_duration(s.pool.unroutable_wait), s.pool.overtake_cap);
   out += fmt::format("in flight     {} a worker\n", s.max_in_flight == 0
                                                         ? "as its engine tells, else the default of its kind"
                                                         : fmt::format("{}", s.max_in_flight));
-  out += s.retry.attempts == 1
-             ? std::string("retries       off\n")
-             : fmt::format("retries       {} attempts, {:g} % of requests, pause {} to {}\n",
-                           s.retry.attempts, s.retry.budget * 100, format_duration(s.retry.backoff),
-                           format_duration(s.retry.backoff_cap));
-  out += fmt::format("probes        every {}, {} each, out after {}, back after {}\n",
-                     format_duration(s.health.interval), format_duration(s.health.timeout), s.health.fall,
-                     s.health.rise);
+  out += s.retry.attempts == 1 ? std::string("retries       off\n")
+                               : fmt::format("retries       {} attempts, {:g} % of requests, pause {} to {}\n",
+                                             s.retry.attempts, s.retry.budget * 100, format_duration(s.retry.backoff),
+                                             format_duration(s.retry.backoff_cap));
+  out +=
+      fmt::format("probes        every {}, {} each, out after {}, back after {}\n", format_duration(s.health.interval),
+                  format_duration(s.health.timeout), s.health.fall, s.health.rise);
   out += s.health.breaker_faults == 0
              ? std::string("breaker       off\n")
              : fmt::format("breaker       after {} faults, {} to {}, at most {:g} % of the workers\n",
                            s.health.breaker_faults, format_duration(s.health.breaker_open),
                            format_duration(s.health.breaker_cap), s.health.ejection_cap * 100);
-  out += fmt::format("heartbeat     {}\ndrain         {}\n", limit(s.heartbeat),
-                     format_duration(s.drain_timeout));
+  out += fmt::format("heartbeat     {}\ndrain         {}\n", limit(s.heartbeat), format_duration(s.drain_timeout));
   return out;
 }
 

@@ -17,16 +17,15 @@ std::string flag_cell(const Setting<Owner>& setting) {
 }
 
 template <class Owner>
-void append_rows(std::string& out, std::span<const Setting<Owner>> settings, std::string_view table,
-                 bool with_flags) {
+void append_rows(std::string& out, std::span<const Setting<Owner>> settings, std::string_view table, bool with_flags) {
   Owner defaults;
   out += with_flags ? "| key | flag | default | allowed | meaning |\n|---|---|---|---|---|\n"
                     : "| key | default | allowed | meaning |\n|---|---|---|---|\n";
   for (const auto& setting : settings) {
     if (setting.table != table) continue;
     const std::string flag = with_flags ? fmt::format(" {} |", flag_cell(setting)) : "";
-    out += fmt::format("| `{}` |{} `{}` | {} | {} |\n", setting.key, flag, print(setting, defaults),
-                       allowed(setting), setting.doc);
+    out += fmt::format("| `{}` |{} `{}` | {} | {} |\n", setting.key, flag, print(setting, defaults), allowed(setting),
+                       setting.doc);
   }
 }
 

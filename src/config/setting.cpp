@@ -1,11 +1,11 @@
 #include "config/setting.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "config/settings.hpp"
@@ -54,8 +54,7 @@ std::optional<T> read_with_unit(const Raw& raw, std::optional<T> (*parse)(std::s
 
 template <class T>
 std::string kind_words() {
-  if constexpr (std::is_same_v<T, Duration>)
-    return "a duration like \"30s\", \"250ms\" or seconds as a number";
+  if constexpr (std::is_same_v<T, Duration>) return "a duration like \"30s\", \"250ms\" or seconds as a number";
   if constexpr (std::is_same_v<T, Bytes>) return "a size like \"64MiB\" or bytes as a number";
   if constexpr (std::is_same_v<T, double>) return "a number";
   return "a whole number";
@@ -77,8 +76,7 @@ std::string quoted(std::string_view text) {
 template <class Owner>
 bool is_allowed(const Text<Owner>& text, const std::string& value) {
   if (!is_clean(value)) return false;
-  return text.choices.empty() ||
-         std::find(text.choices.begin(), text.choices.end(), value) != text.choices.end();
+  return text.choices.empty() || std::find(text.choices.begin(), text.choices.end(), value) != text.choices.end();
 }
 template <class Owner>
 bool is_allowed(const List<Owner>& /*list*/, const std::vector<std::string>& value) {
@@ -195,8 +193,7 @@ std::string choice_text(std::span<const std::string_view> choices) {
 }
 
 std::string found(const Raw& raw) {
-  if (const auto* words = std::get_if<FlagWords>(&raw))
-    return quoted(fmt::format("{}", fmt::join(*words, " ")));
+  if (const auto* words = std::get_if<FlagWords>(&raw)) return quoted(fmt::format("{}", fmt::join(*words, " ")));
   if (const auto* text = std::get_if<std::string>(&raw)) return quoted(*text);
   if (const auto* whole = std::get_if<std::int64_t>(&raw)) return fmt::format("{}", *whole);
   if (const auto* real = std::get_if<double>(&raw)) return fmt::format("{}", *real);
@@ -216,8 +213,8 @@ Result<void> store(const Setting<Owner>& setting, Owner& owner, const Raw& raw) 
       [&](const auto& value) -> Result<void> {
         auto read = read_as<typename std::decay_t<decltype(value)>::Value>(raw);
         if (!read || !is_allowed(value, *read)) {
-          return failure(fmt::format("{} cannot be {}{} (allowed: {})", setting.path(), found(raw),
-                                     hint(value, raw), allowed_by(value)));
+          return failure(fmt::format("{} cannot be {}{} (allowed: {})", setting.path(), found(raw), hint(value, raw),
+                                     allowed_by(value)));
         }
         value.at(owner) = std::move(*read);
         return {};

@@ -57,8 +57,7 @@ struct Setting {
   std::string_view key;
   std::string_view flag;  ///< with dashes; "" = file only
   std::variant<Text<Owner>, List<Owner>, Switch<Owner>, Number<Owner, int>, Number<Owner, std::int64_t>,
-               Number<Owner, std::uint64_t>, Number<Owner, double>, Number<Owner, Duration>,
-               Number<Owner, Bytes>>
+               Number<Owner, std::uint64_t>, Number<Owner, double>, Number<Owner, Duration>, Number<Owner, Bytes>>
       value;
   std::string_view doc;  ///< one line, no full stop
 

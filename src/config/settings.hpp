@@ -12,21 +12,22 @@ namespace evenkeel::config {
 
 /// One engine that requests can go to.
 struct WorkerSetting {
-  std::string url;                   ///< http://host:port[/base]
-  std::string name;                  ///< default host:port
-  std::vector<std::string> models;   ///< default: what its /v1/models says
-  std::string engine = "auto";       ///< auto, vllm, sglang, llama.cpp, tgi, openai
-  std::int64_t max_in_flight = 0;    ///< 0 = the fleet's setting, else what the engine says, else its kind's default
-  std::string api_key_file;          ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;           ///< the same, from the environment
+  std::string url;                  ///< http://host:port[/base]
+  std::string name;                 ///< default host:port
+  std::vector<std::string> models;  ///< default: what its /v1/models says
+  std::string engine = "auto";      ///< auto, vllm, sglang, llama.cpp, tgi, openai
+  std::int64_t max_in_flight = 0;   ///< 0 = the fleet's setting, else what the engine says, else its kind's default
+  std::string api_key_file;         ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;          ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
 struct Timeouts {
   Duration connect = std::chrono::seconds(5);
-  Duration first_byte = std::chrono::seconds(600);  ///< from the last request byte sent to the first of the answer's body
-  Duration silence = std::chrono::seconds(300);     ///< between bytes of the answer
-  Duration total{};                                 ///< from arrival to the last byte
+  Duration first_byte =
+      std::chrono::seconds(600);                 ///< from the last request byte sent to the first of the answer's body
+  Duration silence = std::chrono::seconds(300);  ///< between bytes of the answer
+  Duration total{};                              ///< from arrival to the last byte
 };
 
 struct ModelSetting {
@@ -36,21 +37,21 @@ struct ModelSetting {
 };
 
 struct RetrySettings {
-  int attempts = 3;                                   ///< first one included
-  double budget = 0.10;                               ///< retries as a share of recent first attempts of the model
-  Duration backoff = std::chrono::milliseconds(25);   ///< mean of the first pause, doubled each time, jittered fully
+  int attempts = 3;                                  ///< first one included
+  double budget = 0.10;                              ///< retries as a share of recent first attempts of the model
+  Duration backoff = std::chrono::milliseconds(25);  ///< mean of the first pause, doubled each time, jittered fully
   Duration backoff_cap = std::chrono::seconds(1);
 };
 
 struct HealthSettings {
   Duration interval = std::chrono::seconds(1);
   Duration timeout = std::chrono::seconds(5);
-  int rise = 1;                                       ///< good probes in a row to come back
-  int fall = 3;                                       ///< bad probes in a row to go
-  int breaker_faults = 5;                             ///< worker or transport faults in a row that open the breaker
-  Duration breaker_open = std::chrono::seconds(2);    ///< first time; doubles while trials fail
+  int rise = 1;                                     ///< good probes in a row to come back
+  int fall = 3;                                     ///< bad probes in a row to go
+  int breaker_faults = 5;                           ///< worker or transport faults in a row that open the breaker
+  Duration breaker_open = std::chrono::seconds(2);  ///< first time; doubles while trials fail
   Duration breaker_cap = std::chrono::seconds(30);
-  double ejection_cap = 0.5;                          ///< share of a model's workers that breakers may eject at once
+  double ejection_cap = 0.5;  ///< share of a model's workers that breakers may eject at once
 };
 
 struct PoolSettings {
@@ -64,8 +65,8 @@ struct PoolSettings {
 struct LimitSettings {
   Bytes head{64LL << 10U};
   Bytes body{64LL << 20U};
-  Bytes kept_body{1LL << 20U};        ///< larger bodies are streamed up and then not retried
-  std::int64_t connections = 65536;   ///< per router
+  Bytes kept_body{1LL << 20U};                ///< larger bodies are streamed up and then not retried
+  std::int64_t connections = 65536;           ///< per router
   std::int64_t remembered_responses = 65536;  ///< ids of /v1/responses kept with their worker
   Duration idle = std::chrono::seconds(75);   ///< a client's silent keep-alive connection
   Duration head_timeout = std::chrono::seconds(30);
@@ -81,24 +82,25 @@ struct ServeSettings {
   int port = 30000;
   std::string admin_host = "127.0.0.1";
   int admin_port = 29000;
-  int threads = 0;                        ///< 0 = one per core
-  std::uint64_t seed = 0;                 ///< of decisions; 0 = from the system
-  std::int64_t max_in_flight = 0;         ///< per worker; 0 = from the engine or its kind
+  int threads = 0;                 ///< 0 = one per core
+  std::uint64_t seed = 0;          ///< of decisions; 0 = from the system
+  std::int64_t max_in_flight = 0;  ///< per worker; 0 = from the engine or its kind
   Timeouts timeouts;
   RetrySettings retry;
   HealthSettings health;
   PoolSettings pool;
   LimitSettings limits;
-  std::string access_log = "off";         ///< a file, "-" for standard output, or "off"
-  bool receipts = true;                   ///< X-Evenkeel-* on answers
+  std::string access_log = "off";  ///< a file, "-" for standard output, or "off"
+  bool receipts = true;            ///< X-Evenkeel-* on answers
   bool metrics_on_public_port = false;
-  bool trust_client_transfer = false;     ///< keep transfer and rank fields that clients send
-  bool forward_authorization = false;     ///< pass the client's Authorization to workers
-  bool client_fin_cancels = true;         ///< a half-closed client counts as gone
-  Duration heartbeat{};                   ///< SSE comment while no token has come; 0 = off
-  std::vector<std::string> client_key_headers = {"authorization", "x-api-key", "x-client-id"};  ///< what tells clients apart, first found
+  bool trust_client_transfer = false;  ///< keep transfer and rank fields that clients send
+  bool forward_authorization = false;  ///< pass the client's Authorization to workers
+  bool client_fin_cancels = true;      ///< a half-closed client counts as gone
+  Duration heartbeat{};                ///< SSE comment while no token has come; 0 = off
+  std::vector<std::string> client_key_headers = {"authorization", "x-api-key",
+                                                 "x-client-id"};  ///< what tells clients apart, first found
   std::vector<std::string> affinity_headers = {"x-session-id"};
-  std::vector<std::string> cors_origins = {"*"};  ///< empty = OPTIONS is passed over
+  std::vector<std::string> cors_origins = {"*"};      ///< empty = OPTIONS is passed over
   Duration drain_timeout = std::chrono::seconds(30);  ///< from SIGTERM to the end
 };
 

@@ -18,9 +18,7 @@ constexpr Duration tick = 1ms;
 constexpr std::int64_t many = 1'000'000'000;
 constexpr Bytes tebibyte{1LL << 40U};
 
-vector<std::string_view> choices_of(std::span<const std::string_view> names) {
-  return {names.begin(), names.end()};
-}
+vector<std::string_view> choices_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
 
 vector<std::string_view> engine_choices() {
   vector<std::string_view> all = {"auto"};
@@ -42,9 +40,7 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
     std::visit(
         [&](const auto& value) {
           using Value = typename std::decay_t<decltype(value)>::Value;
-          const auto at = [part, inner = value.at](ServeSettings& whole) -> Value& {
-            return inner(whole.*part);
-          };
+          const auto at = [part, inner = value.at](ServeSettings& whole) -> Value& { return inner(whole.*part); };
           if constexpr (requires { value.least; }) {
             lifted.value = Number<ServeSettings, Value>{at, value.least, value.most};
           } else if constexpr (requires { value.choices; }) {
@@ -63,20 +59,17 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
 vector<Setting<ServeSettings>> top_level() {
   using S = ServeSettings;
   return {
-      {"", "policy", "--policy", Text<S>{&S::policy, choices_of(routing::policy_names())},
-       "How a worker is chosen"},
+      {"", "policy", "--policy", Text<S>{&S::policy, choices_of(routing::policy_names())}, "How a worker is chosen"},
       {"", "host", "--host", Text<S>{&S::host, {}}, "Address that clients connect to"},
       {"", "port", "--port", number(&S::port, 0, 65535), "Its port; 0 = any free one"},
-      {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}},
-       "Address of the admin API and the metrics"},
+      {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}}, "Address of the admin API and the metrics"},
       {"", "admin_port", "--admin-port", number(&S::admin_port, 0, 65535), "Its port; 0 = any free one"},
       {"", "threads", "--threads", number(&S::threads, 0, 1024), "Relay shards; 0 = one per core"},
       {"", "seed", "--seed", number<S, std::uint64_t>(&S::seed, 0, std::numeric_limits<std::int64_t>::max()),
        "Of the decisions' random draws; 0 = from the system"},
       {"", "max_in_flight", "--max-in-flight", number<S, std::int64_t>(&S::max_in_flight, 0, 1'000'000),
        "Requests at once per worker; 0 = what the engine tells, else the default of its kind"},
-      {"", "access_log", "--access-log", Text<S>{&S::access_log, {}},
-       "A file, \"-\" for standard output, or \"off\""},
+      {"", "access_log", "--access-log", Text<S>{&S::access_log, {}}, "A file, \"-\" for standard output, or \"off\""},
       {"", "receipts", "--receipts", Switch<S>{&S::receipts}, "X-Evenkeel-* fields on answers"},
       {"", "metrics_on_public_port", "--metrics-on-public-port", Switch<S>{&S::metrics_on_public_port},
        "Serve /metrics to clients too"},
@@ -134,8 +127,7 @@ vector<Setting<HealthSettings>> health_entries() {
        "Between two probes of a worker"},
       {"health", "timeout", "--health-timeout", number<H, Duration>(&H::timeout, tick, 10min),
        "A probe that takes longer is bad"},
-      {"health", "rise", "--health-rise", number(&H::rise, 1, 1000),
-       "Good probes in a row that bring a worker back"},
+      {"health", "rise", "--health-rise", number(&H::rise, 1, 1000), "Good probes in a row that bring a worker back"},
       {"health", "fall", "--health-fall", number(&H::fall, 1, 1000), "Bad probes in a row that take it out"},
       {"health", "breaker_faults", "--breaker-faults", number(&H::breaker_faults, 0, 1'000'000),
        "Faults of requests in a row that open a worker's breaker; 0 = never"},
@@ -170,8 +162,7 @@ vector<Setting<LimitSettings>> limit_entries() {
   return {
       {"limits", "head", "--max-head-bytes", number<L, Bytes>(&L::head, Bytes(1024), Bytes(16LL << 20U)),
        "Largest head of a request or an answer"},
-      {"limits", "body", "--max-body-bytes", number<L, Bytes>(&L::body, Bytes(1), tebibyte),
-       "Largest request body"},
+      {"limits", "body", "--max-body-bytes", number<L, Bytes>(&L::body, Bytes(1), tebibyte), "Largest request body"},
       {"limits", "kept_body", "--kept-body-bytes", number<L, Bytes>(&L::kept_body, Bytes(0), gibibyte),
        "Larger request bodies are streamed up and then not retried"},
       {"limits", "connections", "--max-connections", number<L, std::int64_t>(&L::connections, 1, 10'000'000),
@@ -214,16 +205,13 @@ std::span<const Setting<WorkerSetting>> worker_table() {
   using W = WorkerSetting;
   static const vector<Setting<W>> table = {
       {"workers", "url", "", Text<W>{&W::url, {}}, "http://host:port[/base]; must be there"},
-      {"workers", "name", "", Text<W>{&W::name, {}},
-       "What receipts, log and admin API call it; default host:port"},
+      {"workers", "name", "", Text<W>{&W::name, {}}, "What receipts, log and admin API call it; default host:port"},
       {"workers", "models", "", List<W>{&W::models}, "What it serves; default: what its /v1/models says"},
       {"workers", "engine", "", Text<W>{&W::engine, engine_choices()}, "Its kind; auto = found out"},
       {"workers", "max_in_flight", "", number<W, std::int64_t>(&W::max_in_flight, 0, 1'000'000),
        "Requests at once; 0 = the top-level max_in_flight"},
-      {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}},
-       "File with the key to send to it, on probes too"},
-      {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}},
-       "Environment variable with the key instead"},
+      {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
+      {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };
   return table;
 }

@@ -1,10 +1,10 @@
 #include "config/toml_file.hpp"
 
-#include <fmt/format.h>
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <vector>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include "base/text.hpp"
 #include "config/table.hpp"
@@ -16,16 +16,12 @@ constexpr std::size_t max_entries = 4096;  // of [[workers]] and of [[models]]
 
 std::string_view type_words(const toml::node& node) {
   switch (node.type()) {
-    case toml::node_type::table:
-      return "a table";
-    case toml::node_type::array:
-      return "a list that holds more than texts";
+    case toml::node_type::table: return "a table";
+    case toml::node_type::array: return "a list that holds more than texts";
     case toml::node_type::date:
     case toml::node_type::time:
-    case toml::node_type::date_time:
-      return "a date or time";
-    default:
-      return "a value of another type";
+    case toml::node_type::date_time: return "a date or time";
+    default: return "a value of another type";
   }
 }
 
@@ -64,8 +60,7 @@ class Reader {
       if (!done) return done;
     }
     if (const toml::node* workers = root.get("workers")) {
-      if (auto done =
-              read_list(*workers, "workers", [&](const toml::table& entry) { return read_worker(entry); });
+      if (auto done = read_list(*workers, "workers", [&](const toml::table& entry) { return read_worker(entry); });
           !done)
         return done;
     }
@@ -93,16 +88,14 @@ class Reader {
   /// One key of `table` into its place. `more` are names that may stand there besides the settings; of two
   /// that are equally near to an unknown key, a setting is proposed first.
   template <class Owner>
-  Result<void> read_entry(std::span<const Setting<Owner>> settings, std::string_view table,
-                          const toml::key& key, const toml::node& node, Owner& owner,
-                          const std::vector<std::string_view>& more) {
+  Result<void> read_entry(std::span<const Setting<Owner>> settings, std::string_view table, const toml::key& key,
+                          const toml::node& node, Owner& owner, const std::vector<std::string_view>& more) {
     std::vector<std::string_view> known;
     for (const auto& setting : settings) {
       if (setting.table != table) continue;
       known.push_back(setting.key);
       if (setting.key != key.str()) continue;
-      if (auto done = store(setting, owner, raw_of(node)); !done)
-        return fail(node.source(), done.error().message);
+      if (auto done = store(setting, owner, raw_of(node)); !done) return fail(node.source(), done.error().message);
       return {};
     }
     known.insert(known.end(), more.begin(), more.end());
@@ -128,16 +121,13 @@ class Reader {
   template <class Read>
   Result<void> read_list(const toml::node& node, std::string_view name, Read read) {
     const auto* array = node.as_array();
-    if (array == nullptr)
-      return fail(node.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
+    if (array == nullptr) return fail(node.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
     if (array->size() > max_entries) {
-      return fail(node.source(),
-                  fmt::format("{} has {} entries (allowed: {})", name, array->size(), max_entries));
+      return fail(node.source(), fmt::format("{} has {} entries (allowed: {})", name, array->size(), max_entries));
     }
     for (const toml::node& item : *array) {
       const auto* entry = item.as_table();
-      if (entry == nullptr)
-        return fail(item.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
+      if (entry == nullptr) return fail(item.source(), fmt::format("{0} must be a list of tables: [[{0}]]", name));
       if (auto done = read(*entry); !done) return done;
     }
     return {};

@@ -1,10 +1,10 @@
 #include "config/values.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
 #include <span>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -30,8 +30,7 @@ constexpr std::array<Unit, 7> sizes = {{{"B", 1},
                                         {"GiB", 1LL << 30U}}};
 
 /// Number and unit as a whole count of the smallest unit; nothing if it is none or does not fit.
-std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units,
-                                  std::int64_t bare_unit) {
+std::optional<std::int64_t> parse(std::string_view text, std::span<const Unit> units, std::int64_t bare_unit) {
   text = trim(text);
   const auto split_at = text.find_first_not_of("0123456789.");
   const std::string_view number = text.substr(0, split_at);

@@ -116,8 +116,7 @@ std::size_t Dispatcher::waiting_total() const {
 
 bool Dispatcher::any_routable(const Submission& submission) const {
   return std::any_of(roster_.records().begin(), roster_.records().end(), [&](const auto& record) {
-    return record->takes_requests() && record->serves(submission.model) &&
-           !submission.excluded.contains(record->id);
+    return record->takes_requests() && record->serves(submission.model) && !submission.excluded.contains(record->id);
   });
 }
 
@@ -193,7 +192,8 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
 fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission) {
   const std::lock_guard lock(mutex_);
   WorkerRecord& record = roster_.get(worker);
-  fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model, submission.prompt_tokens);
+  fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
+                     submission.prompt_tokens);
   roster_.note_change(record, clock_.now());
   return lease;
 }

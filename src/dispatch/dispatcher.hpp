@@ -21,11 +21,11 @@ struct DispatcherOptions {
   std::size_t pool_requests = 2048;
   Bytes pool_bytes{256LL << 20U};
   Duration pool_timeout = std::chrono::seconds(60);
-  Duration unroutable_wait = std::chrono::seconds(5);  ///< how long a request waits while no worker can be routed to
-  int overtake_cap = 64;                               ///< later arrivals that may enter before a request; 0 = no cap
-  double prompt_weight = 0.1;                          ///< work of one prompt token in output tokens
-  std::size_t plan_window = 128;                       ///< waiting requests that one plan looks at
-  Duration signal_lifetime = std::chrono::seconds(10); ///< how long an engine's report of foreign load is believed
+  Duration unroutable_wait = std::chrono::seconds(5);   ///< how long a request waits while no worker can be routed to
+  int overtake_cap = 64;                                ///< later arrivals that may enter before a request; 0 = no cap
+  double prompt_weight = 0.1;                           ///< work of one prompt token in output tokens
+  std::size_t plan_window = 128;                        ///< waiting requests that one plan looks at
+  Duration signal_lifetime = std::chrono::seconds(10);  ///< how long an engine's report of foreign load is believed
 };
 
 /// A worker as the admin API and metrics show it.
@@ -58,7 +58,8 @@ struct PoolStatus {
 /// the clock and the seed.
 class Dispatcher final : public fleet::LeaseObserver {
  public:
-  Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock, std::uint64_t seed);
+  Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
+             std::uint64_t seed);
 
   // --- the fleet ---
   WorkerId add_worker(WorkerSpec spec);
@@ -110,11 +111,13 @@ class Dispatcher final : public fleet::LeaseObserver {
   ModelState& model_state(ModelId model);
   [[nodiscard]] std::size_t waiting_total() const;
   [[nodiscard]] bool any_routable(const Submission& submission) const;
-  [[nodiscard]] std::optional<fleet::Refusal> refusal_for(const Submission& submission, const ModelState& model, Time now) const;
+  [[nodiscard]] std::optional<fleet::Refusal> refusal_for(const Submission& submission, const ModelState& model,
+                                                          Time now) const;
   [[nodiscard]] Duration retry_after(const ModelState& model, Time now) const;
   Granted grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
                 std::uint32_t considered, Time arrived, Time now);
-  [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id, Time now);
+  [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id,
+                                                 Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
   /// Steps the models of one worker, or all if null: first the one whose head is most urgent, then oldest.
   void step_models(const WorkerRecord* of, Time now, Verdicts& verdicts);

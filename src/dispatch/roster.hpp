@@ -32,7 +32,7 @@ struct WorkerSpec {
 
 /// What an engine said about itself, and when it can have looked.
 struct EngineReport {
-  Time asked{};      ///< when the probe was sent
+  Time asked{};  ///< when the probe was sent
   Time received{};
   double running = 0;
   double waiting = 0;

@@ -51,12 +51,14 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   candidates_.clear();
   view_candidates(submission.excluded);
   if (candidates_.empty() || someone_is_held(model)) return std::nullopt;
-  const fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
+  const fleet::WaitingView request{id,  submission.model, submission.prompt_tokens, submission.affinity_key,
+                                   now, candidates_};
   placements_.clear();
   policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight}, now, random_, placements_);
   if (placements_.empty()) return std::nullopt;
   const fleet::Placement& wish = placements_.front();
-  const bool sound = wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
+  const bool sound =
+      wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
   if (!sound) return std::nullopt;
   return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered, now, now);
 }
@@ -81,7 +83,8 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
     });
     if (waiting_view_.empty()) return;
     for (std::size_t i = 0; i < waiting_view_.size(); ++i) {
-      waiting_view_[i].candidates = std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
+      waiting_view_[i].candidates =
+          std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
     }
     placements_.clear();
     policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight}, now, random_, placements_);
@@ -98,7 +101,8 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       const WorkerId place = worker.id;
       auto entered = model.pool.enter(
           request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
-      Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
+      Granted granted =
+          grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
       verdicts.push_back({std::move(entered->waiter), std::move(granted)});
       ++placed;
       // Somebody may be passed no more: the rest of this plan was made without knowing it.

@@ -37,9 +37,9 @@ class Excluded {
 /// What the dispatcher is asked to place.
 struct Submission {
   ModelId model;
-  Tokens prompt_tokens;            ///< estimate
-  Bytes bytes;                     ///< kept while waiting; counts against the pool
-  std::int64_t priority = 0;       ///< lower is earlier
+  Tokens prompt_tokens;       ///< estimate
+  Bytes bytes;                ///< kept while waiting; counts against the pool
+  std::int64_t priority = 0;  ///< lower is earlier
   ClientKey client;
   std::uint64_t affinity_key = 0;  ///< 0 = none
   Excluded excluded;

@@ -24,7 +24,7 @@ struct Waiting {
   double start_tag = 0;
   double finish_tag = 0;
   int overtaken = 0;
-  bool capped = false; ///< overtaken as often as may be: goes before all others
+  bool capped = false;  ///< overtaken as often as may be: goes before all others
 };
 
 /// The requests of one model that wait, in the order they should enter: capped ones by arrival, then by priority

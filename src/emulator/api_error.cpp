@@ -1,9 +1,9 @@
 #include "emulator/api_error.hpp"
 
-#include <fmt/format.h>
-
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 

@@ -1,10 +1,10 @@
 #include "emulator/embedding.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <bit>
 #include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -50,11 +50,9 @@ std::string embedding_json(const EmbeddingRequest& request, std::string_view id,
   std::int64_t tokens = 0;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const auto vector = embed(request.inputs[i], request.dimensions, seed);
-    fmt::format_to(std::back_inserter(out), R"({}{{"index":{},"object":"embedding","embedding":)",
-                   i > 0 ? "," : "", i);
+    fmt::format_to(std::back_inserter(out), R"({}{{"index":{},"object":"embedding","embedding":)", i > 0 ? "," : "", i);
     if (request.base64) {
-      const std::string_view bytes(reinterpret_cast<const char*>(vector.data()),
-                                   vector.size() * sizeof(float));
+      const std::string_view bytes(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float));
       out += '"' + base64(bytes) + "\"}";
     } else {
       fmt::format_to(std::back_inserter(out), "[{}]}}", fmt::join(vector, ","));

@@ -1,9 +1,9 @@
 #include "emulator/faults.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
+
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "emulator/json_body.hpp"
@@ -33,8 +33,7 @@ std::optional<std::string> unknown_key(const JsonBody& body) {
   for (const auto& [name, value] : body.fields()) {
     if (std::ranges::find(names, name) != names.end()) continue;
     const auto near = nearest_name(name, names);
-    return fmt::format("there is no fault \"{}\"{}", name,
-                       near.empty() ? "" : fmt::format(", did you mean {}?", near));
+    return fmt::format("there is no fault \"{}\"{}", name, near.empty() ? "" : fmt::format(", did you mean {}?", near));
   }
   return std::nullopt;
 }
@@ -54,8 +53,7 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   const auto flag = [&](std::string_view key, bool& into) {
     if (given(key)) into = body->flag(key);
   };
-  const auto whole = [&](std::string_view key, auto& into, auto fallback, std::int64_t least,
-                         std::int64_t most) {
+  const auto whole = [&](std::string_view key, auto& into, auto fallback, std::int64_t least, std::int64_t most) {
     if (!given(key)) return;
     const auto value = body->whole(key, least, most);
     into = fallback;
@@ -71,8 +69,7 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   whole("unlisten_ms", changed.unlisten_ms, defaults.unlisten_ms, 0, longest_ms);
   flag("stall", changed.stall);
   whole("die_after_tokens", changed.die_after_tokens, defaults.die_after_tokens, 0, most_count);
-  whole("truncate_after_tokens", changed.truncate_after_tokens, defaults.truncate_after_tokens, 0,
-        most_count);
+  whole("truncate_after_tokens", changed.truncate_after_tokens, defaults.truncate_after_tokens, 0, most_count);
   whole("status", status, std::int64_t{0}, 400, 599);
   share("status_probability", changed.status_probability, defaults.status_probability);
   whole("status_count", changed.status_count, defaults.status_count, 0, most_count);

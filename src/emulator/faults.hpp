@@ -17,10 +17,9 @@ struct Faults {
   bool refuse = false;  ///< every connection is reset once its request head is read, nothing answered
   /// No connection is accepted (the kernel refuses) for so long; counts from when it is set, then clears
   /// itself.
-  std::int64_t unlisten_ms = 0;  ///< 0 to 600000
-  bool stall = false;            ///< the engine takes requests and makes no progress
-  std::optional<std::int64_t>
-      die_after_tokens;  ///< a request's connection is reset after so many output tokens
+  std::int64_t unlisten_ms = 0;                  ///< 0 to 600000
+  bool stall = false;                            ///< the engine takes requests and makes no progress
+  std::optional<std::int64_t> die_after_tokens;  ///< a request's connection is reset after so many output tokens
   /// A stream ends cleanly after so many tokens, or after its last, without its true end; a plain answer ends
   /// cleanly in the middle of its JSON.
   std::optional<std::int64_t> truncate_after_tokens;
@@ -29,9 +28,8 @@ struct Faults {
   std::optional<std::int64_t> status_count;  ///< so many times, then no more
   double drop_probability = 0;               ///< an inference request's connection is reset before any answer
   std::uint64_t seed = 1;                    ///< of the draws for both probabilities; a change restarts them
-  bool error_event_first =
-      false;                ///< a stream is 200, and its first event an error; a plain answer is the error
-  int health_status = 200;  ///< of /health: 200 or 500 to 599
+  bool error_event_first = false;     ///< a stream is 200, and its first event an error; a plain answer is the error
+  int health_status = 200;            ///< of /health: 200 or 500 to 599
   std::int64_t metrics_delay_ms = 0;  ///< before /metrics answers, 0 to 600000
   std::int64_t gauge_lag_ms = 0;      ///< /metrics shows the engine as it was so long ago, 0 to 600000
 

@@ -1,9 +1,9 @@
 // The life of one generation request: plan, submit, deliver step by step, end truthfully or as a fault says.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "emulator/replica.hpp"
@@ -18,8 +18,7 @@ using http::Task;
 namespace {
 
 std::int64_t unix_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 /// Sequences in the engine: whatever ends the request, those still there are aborted.
@@ -45,15 +44,13 @@ tl::expected<std::optional<std::int64_t>, ApiError> told_length(const ServerRequ
 }
 
 /// vLLM ignores a rank header that is no number and refuses one that is out of range.
-tl::expected<std::optional<std::size_t>, ApiError> asked_rank(const ServerRequest& request,
-                                                              std::size_t ranks) {
+tl::expected<std::optional<std::size_t>, ApiError> asked_rank(const ServerRequest& request, std::size_t ranks) {
   const auto value = request.field("X-data-parallel-rank");
   const auto rank = value ? parse_unsigned(trim(*value)) : std::nullopt;
   if (!rank) return std::nullopt;
   if (*rank < ranks) return static_cast<std::size_t>(*rank);
   return tl::unexpected(ApiError{400, "BadRequestError",
-                                 fmt::format("data_parallel_rank {} is out of range [0, {}).", *rank, ranks),
-                                 ""});
+                                 fmt::format("data_parallel_rank {} is out of range [0, {}).", *rank, ranks), ""});
 }
 
 }  // namespace
@@ -78,8 +75,7 @@ std::string Replica::make_id(const ServerRequest& request, const GenerationReque
   constexpr std::size_t longest = 512;
   std::string_view given = trim(request.field("X-Request-Id").value_or(""));
   if (given.empty() || given.size() > longest) given = generation.request_id;
-  const std::string own =
-      given.empty() ? fmt::format("{:016x}{:016x}", ids_.next(), ids_.next()) : std::string(given);
+  const std::string own = given.empty() ? fmt::format("{:016x}{:016x}", ids_.next(), ids_.next()) : std::string(given);
   return std::string(id_prefix(generation.endpoint)) + own;
 }
 
@@ -91,8 +87,7 @@ void Replica::remember(std::string id, std::string body) {
   if (stored_.size() > kept) stored_.pop_front();
 }
 
-Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Responder& responder,
-                             Endpoint endpoint) {
+Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Responder& responder, Endpoint endpoint) {
   const auto generation = parse_generation(endpoint, request.body, options_.model);
   const auto told = told_length(request);
   if (!generation || !told) {
@@ -117,8 +112,7 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
     (void)co_await refuse(responder, *early, endpoint);
     co_return;
   }
-  if (generation->stream && !co_await responder.begin_stream(200, "text/event-stream; charset=utf-8"))
-    co_return;
+  if (generation->stream && !co_await responder.begin_stream(200, "text/event-stream; charset=utf-8")) co_return;
   if (early) {  // found by vLLM only when the answer has begun
     std::string out;
     shape->fail(out, *early);
@@ -141,13 +135,9 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
       if (endpoint == Endpoint::responses) remember(id, shape->whole());
       break;
     case Run::End::died:
-    case Run::End::truncated:
-      ++counters_.faulted;
-      break;
+    case Run::End::truncated: ++counters_.faulted; break;
     case Run::End::open:
-    case Run::End::client_gone:
-      ++counters_.aborted;
-      break;
+    case Run::End::client_gone: ++counters_.aborted; break;
   }
 }
 
@@ -170,8 +160,7 @@ Task<void> Replica::follow(Run& run, Responder& responder) {
     wanted.output = Tokens(sequence.output_tokens);
     wanted.ends_with = sequence.reason;
     wanted.rank = run.rank;
-    if (engine_->submit(wanted, run.inbox, static_cast<std::uint32_t>(i)) !=
-        engine::SubmitOutcome::accepted) {
+    if (engine_->submit(wanted, run.inbox, static_cast<std::uint32_t>(i)) != engine::SubmitOutcome::accepted) {
       // Only a queue of a million can be full; a process would be out of memory.
       run.end = Run::End::died;
       responder.abort();
@@ -221,8 +210,7 @@ void Replica::deliver(Run& run, std::span<const Output> batch, std::string& out)
     sequence.delivered += count;
     run.delivered += count;
     may -= count;
-    if (output.finished && --run.left == 0)
-      times.whole.observe(engine_->real_seconds(output.at - run.arrived));
+    if (output.finished && --run.left == 0) times.whole.observe(engine_->real_seconds(output.at - run.arrived));
   }
   if (run.left == 0) run.end = faults.truncate_after_tokens ? Run::End::truncated : Run::End::complete;
   if (may > 0) return;

@@ -1,9 +1,9 @@
 #include "emulator/json_body.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <ranges>
+
+#include <fmt/format.h>
 
 namespace evenkeel::emulator {
 

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <utility>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "emulator/api_error.hpp"
 
@@ -20,14 +21,12 @@ class JsonBody {
  public:
   using Element = simdjson::dom::element;
 
-  [[nodiscard]] static tl::expected<JsonBody, ApiError> parse(simdjson::dom::parser& parser,
-                                                              std::string_view body);
+  [[nodiscard]] static tl::expected<JsonBody, ApiError> parse(simdjson::dom::parser& parser, std::string_view body);
   explicit JsonBody(simdjson::dom::object object);
 
   [[nodiscard]] std::optional<Element> find(std::string_view key) const;
   [[nodiscard]] bool flag(std::string_view key);
-  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key, std::int64_t least,
-                                                  std::int64_t most);
+  [[nodiscard]] std::optional<std::int64_t> whole(std::string_view key, std::int64_t least, std::int64_t most);
   [[nodiscard]] std::optional<double> number(std::string_view key, double least, double most);
   [[nodiscard]] std::optional<std::string_view> text(std::string_view key);
   [[nodiscard]] const std::vector<std::pair<std::string_view, Element>>& fields() const { return fields_; }

@@ -5,8 +5,8 @@
 
 namespace evenkeel::emulator {
 
-Result<std::shared_ptr<LiveEngine>> LiveEngine::start(http::EventLoop& loop,
-                                                      const engine::EngineConfig& config, double scale) {
+Result<std::shared_ptr<LiveEngine>> LiveEngine::start(http::EventLoop& loop, const engine::EngineConfig& config,
+                                                      double scale) {
   auto model = engine::make_engine(config);
   if (!model) return tl::unexpected<Error>(model.error());
   std::shared_ptr<LiveEngine> live(new LiveEngine(loop, std::move(*model), scale));
@@ -70,8 +70,7 @@ void LiveEngine::wake_driver() {
   if (driver_ != nullptr) driver_->wake();
 }
 
-engine::SubmitOutcome LiveEngine::submit(const engine::EngineRequest& request, Inbox& inbox,
-                                         std::uint32_t sequence) {
+engine::SubmitOutcome LiveEngine::submit(const engine::EngineRequest& request, Inbox& inbox, std::uint32_t sequence) {
   catch_up();
   const auto outcome = model_->submit(now(), request);
   if (outcome == engine::SubmitOutcome::accepted) {

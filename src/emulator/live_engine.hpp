@@ -32,8 +32,7 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
  public:
   /// `config` and `scale` must be valid. The engine's fiber lives as long as the loop.
   [[nodiscard]] static Result<std::shared_ptr<LiveEngine>> start(http::EventLoop& loop,
-                                                                 const engine::EngineConfig& config,
-                                                                 double scale);
+                                                                 const engine::EngineConfig& config, double scale);
 
   [[nodiscard]] engine::SubmitOutcome submit(const engine::EngineRequest& request, Inbox& inbox,
                                              std::uint32_t sequence);
@@ -53,9 +52,7 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   /// Of what gauges() shows; real time.
   void set_gauge_lag(Duration lag) { history_.set_lag(lag, loop_.now(), *model_); }
   /// What each rank publishes, as it was that lag ago.
-  [[nodiscard]] std::vector<engine::EngineGauges> gauges() const {
-    return history_.shown(loop_.now(), *model_);
-  }
+  [[nodiscard]] std::vector<engine::EngineGauges> gauges() const { return history_.shown(loop_.now(), *model_); }
 
  private:
   struct Route {

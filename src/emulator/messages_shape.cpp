@@ -46,16 +46,14 @@ class MessagesShape final : public AnswerShape {
   [[nodiscard]] std::string_view stop_reason() const {
     return answer_.sequences[0].reason == engine::FinishReason::length ? R"("max_tokens")" : R"("end_turn")";
   }
-  [[nodiscard]] std::string message(std::string_view content, std::string_view stop,
-                                    std::int64_t output) const {
-    return fmt::format(
-        R"({{"id":{},"type":"message","role":"assistant","content":[{}],"model":{},"stop_reason":{},)"
-        R"("stop_sequence":null,"usage":{{"input_tokens":{},"output_tokens":{}}}}})",
-        json_string(answer_.id), content, json_string(answer_.model), stop, usage_of(answer_).prompt, output);
+  [[nodiscard]] std::string message(std::string_view content, std::string_view stop, std::int64_t output) const {
+    return fmt::format(R"({{"id":{},"type":"message","role":"assistant","content":[{}],"model":{},"stop_reason":{},)"
+                       R"("stop_sequence":null,"usage":{{"input_tokens":{},"output_tokens":{}}}}})",
+                       json_string(answer_.id), content, json_string(answer_.model), stop, usage_of(answer_).prompt,
+                       output);
   }
   static void event(std::string& out, std::string_view type, std::string_view fields) {
-    fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\",{}}}\n\n", type, type,
-                   fields);
+    fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\",{}}}\n\n", type, type, fields);
   }
 
   Answer answer_;

@@ -1,9 +1,9 @@
 #include "emulator/metrics.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 namespace evenkeel::emulator {
 namespace {
@@ -40,8 +40,7 @@ std::string escaped(std::string_view label) {
 
 class Page {
  public:
-  explicit Page(const MetricsView& view)
-      : view_(view), model_(fmt::format("model_name=\"{}\"", escaped(view.model))) {}
+  explicit Page(const MetricsView& view) : view_(view), model_(fmt::format("model_name=\"{}\"", escaped(view.model))) {}
 
   /// One series a rank, of what `value` says of the rank's gauges.
   template <class Value>
@@ -85,8 +84,7 @@ void append_queues(Page& page) {
       "vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; }, "",
       R"(,reason="capacity")");
   page.lines(
-      "vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "",
-      R"(,reason="deferred")");
+      "vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "", R"(,reason="deferred")");
 }
 
 void append_cache(Page& page, std::string_view usage, std::string_view queries, std::string_view hits) {
@@ -140,13 +138,11 @@ void BucketHistogram::append(std::string& out, std::string_view name, std::strin
     below += counts_[i];
     out += fmt::format("{}_bucket{{{},le=\"{}\",{}}} {}.0\n", name, before, number(bounds_[i]), after, below);
   }
-  out += fmt::format(
-      "{0}_bucket{{{1},le=\"+Inf\",{2}}} {3}.0\n{0}_count{{{1},{2}}} {3}.0\n{0}_sum{{{1},{2}}} {4}\n", name,
-      before, after, count_, number(sum_));
+  out += fmt::format("{0}_bucket{{{1},le=\"+Inf\",{2}}} {3}.0\n{0}_count{{{1},{2}}} {3}.0\n{0}_sum{{{1},{2}}} {4}\n",
+                     name, before, after, count_, number(sum_));
 }
 
-RequestTimes::RequestTimes()
-    : first_token(first_token_bounds), inter_token(inter_token_bounds), whole(whole_bounds) {}
+RequestTimes::RequestTimes() : first_token(first_token_bounds), inter_token(inter_token_bounds), whole(whole_bounds) {}
 
 std::string metrics_page(const MetricsView& view) {
   Page page(view);
@@ -154,8 +150,7 @@ std::string metrics_page(const MetricsView& view) {
   const bool old = view.names != MetricNames::current;
   append_queues(page);
   if (current)
-    append_cache(page, "vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total",
-                 "vllm:prefix_cache_hits_total");
+    append_cache(page, "vllm:kv_cache_usage_perc", "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total");
   if (old) {
     append_cache(page, "vllm:gpu_cache_usage_perc", "vllm:gpu_prefix_cache_queries_total",
                  "vllm:gpu_prefix_cache_hits_total");

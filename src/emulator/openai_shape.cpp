@@ -59,9 +59,9 @@ class OpenAiShape final : public AnswerShape {
   }
 
   [[nodiscard]] std::string whole() override {
-    std::string out = fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},"choices":[)",
-                                  json_string(answer_.id), chat_ ? "chat.completion" : "text_completion",
-                                  answer_.created, json_string(answer_.model));
+    std::string out =
+        fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},"choices":[)", json_string(answer_.id),
+                    chat_ ? "chat.completion" : "text_completion", answer_.created, json_string(answer_.model));
     for (std::size_t index = 0; index < answer_.sequences.size(); ++index) {
       if (index > 0) out += ',';
       whole_choice(out, index);
@@ -101,11 +101,10 @@ class OpenAiShape final : public AnswerShape {
     const std::string text = json_string(text_of(sequence, 0, sequence.delivered));
     fmt::format_to(std::back_inserter(out), R"({{"index":{},)", index);
     if (chat_) {
-      fmt::format_to(
-          std::back_inserter(out),
-          R"("message":{{"role":"assistant","content":{},"refusal":null,"annotations":null,"audio":null,)"
-          R"("function_call":null,"tool_calls":[],"reasoning":null}},)",
-          text);
+      fmt::format_to(std::back_inserter(out),
+                     R"("message":{{"role":"assistant","content":{},"refusal":null,"annotations":null,"audio":null,)"
+                     R"("function_call":null,"tool_calls":[],"reasoning":null}},)",
+                     text);
     } else {
       fmt::format_to(std::back_inserter(out), R"("text":{},)", text);
     }
@@ -159,8 +158,6 @@ class OpenAiShape final : public AnswerShape {
 
 }  // namespace
 
-std::unique_ptr<AnswerShape> make_openai_shape(const Answer& answer) {
-  return std::make_unique<OpenAiShape>(answer);
-}
+std::unique_ptr<AnswerShape> make_openai_shape(const Answer& answer) { return std::make_unique<OpenAiShape>(answer); }
 
 }  // namespace evenkeel::emulator

@@ -11,12 +11,11 @@ Result<void> validate(const EmulatorOptions& options) {
     return failure(fmt::format("replicas is {}; allowed: 1 to {}", options.replicas, most_replicas));
   }
   if (options.port != 0 && options.port + options.replicas - 1 > 65535) {
-    return failure(fmt::format("port {} leaves no room for {} consecutive ports up to 65535", options.port,
-                               options.replicas));
+    return failure(
+        fmt::format("port {} leaves no room for {} consecutive ports up to 65535", options.port, options.replicas));
   }
   if (options.model.empty() || options.model.size() > longest_name) {
-    return failure(
-        fmt::format("the model name has {} bytes; allowed: 1 to {}", options.model.size(), longest_name));
+    return failure(fmt::format("the model name has {} bytes; allowed: 1 to {}", options.model.size(), longest_name));
   }
   if (!(options.time_scale >= 0.001 && options.time_scale <= 1000)) {
     return failure(fmt::format("time scale is {}; allowed: 0.001 to 1000", options.time_scale));

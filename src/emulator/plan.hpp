@@ -4,8 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "base/random.hpp"
 #include "emulator/api_error.hpp"

@@ -56,18 +56,15 @@ bool read_ids(PromptReader& reader, simdjson::dom::array ids) {
   return true;
 }
 
-Prompt finish(PromptReader& reader) {
-  return {reader.tokens(), reader.hash(), reader.take_ids()};
-}
+Prompt finish(PromptReader& reader) { return {reader.tokens(), reader.hash(), reader.take_ids()}; }
 
 }  // namespace
 
 std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep_ids) {
   std::vector<Prompt> prompts;
   const auto refuse = [&] {
-    body.reject(key,
-                fmt::format("a text, a list of texts, a list of token ids below {}, or a list of such lists",
-                            vocabulary_size));
+    body.reject(key, fmt::format("a text, a list of texts, a list of token ids below {}, or a list of such lists",
+                                 vocabulary_size));
     return std::vector<Prompt>();
   };
   const auto value = body.find(key);
@@ -83,8 +80,8 @@ std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep
     for (const element each : list) {
       PromptReader reader(keep_ids);
       simdjson::dom::array ids;
-      const bool fine = each.get(ids) == simdjson::SUCCESS ? read_ids(reader, ids)
-                                                           : each.is_string() && read_part(reader, each);
+      const bool fine =
+          each.get(ids) == simdjson::SUCCESS ? read_ids(reader, ids) : each.is_string() && read_part(reader, each);
       if (!fine) return refuse();
       prompts.push_back(finish(reader));
       if (static_cast<std::int64_t>(prompts.size()) > most_sequences) {
@@ -102,8 +99,7 @@ std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep
 
 Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before, bool keep_ids) {
   PromptReader reader(keep_ids);
-  if (const auto text = before.empty() ? std::nullopt : body.find(before);
-      text && !read_content(reader, *text)) {
+  if (const auto text = before.empty() ? std::nullopt : body.find(before); text && !read_content(reader, *text)) {
     body.reject(before, "a text or a list of parts");
   }
   const auto value = body.find(key);
@@ -112,8 +108,7 @@ Prompt read_messages(JsonBody& body, std::string_view key, std::string_view befo
   if (fine) {
     for (const element message : list) fine = fine && read_message(reader, message);
   }
-  if (!fine)
-    body.reject(key, "a list of messages, each with a role and with a text or a list of parts as content");
+  if (!fine) body.reject(key, "a list of messages, each with a role and with a text or a list of parts as content");
   Prompt prompt = finish(reader);
   if (prompt.tokens == 0) prompt.tokens = 1;  // a chat template always adds something
   return prompt;

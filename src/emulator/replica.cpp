@@ -1,12 +1,12 @@
 #include "emulator/replica.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 #include <chrono>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "emulator/embedding.hpp"
@@ -39,12 +39,8 @@ bool is_json(const ServerRequest& request) {
   return type && equals_ignoring_case(trim(type->substr(0, type->find(';'))), json_type);
 }
 
-bool is_stored_path(std::string_view path) {
-  return path.starts_with("/v1/responses/");
-}
-bool is_metrics_path(std::string_view path) {
-  return path == "/metrics" || path.starts_with("/metrics/");
-}
+bool is_stored_path(std::string_view path) { return path.starts_with("/v1/responses/"); }
+bool is_metrics_path(std::string_view path) { return path == "/metrics" || path.starts_with("/metrics/"); }
 
 std::optional<Endpoint> generates(std::string_view path) {
   if (path == "/v1/chat/completions") return Endpoint::chat;
@@ -84,15 +80,13 @@ Replica::Replica(http::EventLoop& loop, const EmulatorOptions& options, std::sha
       engine_(std::move(engine)),
       times_(engine_->ranks()),
       ids_(mix64(options.seed) ^ static_cast<std::uint64_t>(loop.now().time_since_epoch().count())),
-      created_(std::chrono::duration_cast<std::chrono::seconds>(
-                   std::chrono::system_clock::now().time_since_epoch())
+      created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
                    .count()) {}
 
 Result<void> Replica::listen(const http::Address& at) {
   http::ServerLimits limits;
   limits.idle = std::chrono::seconds(5);  // as uvicorn, under which vLLM runs
-  const auto handler = [self = shared_from_this()](Fiber& fiber, const ServerRequest& request,
-                                                   Responder& responder) {
+  const auto handler = [self = shared_from_this()](Fiber& fiber, const ServerRequest& request, Responder& responder) {
     return self->handle(fiber, request, responder);
   };
   auto opened = http::Server::open(loop_, at, handler, limits);
@@ -110,9 +104,8 @@ Task<void> Replica::pause_listening(Fiber& fiber, std::shared_ptr<Replica> self,
   }
   self->listening_paused_ = false;
   // A closed server is dropped only here, when its accepting fiber has long ended.
-  std::erase_if(self->servers_, [&](const auto& server) {
-    return server != self->servers_.back() && server->connections() == 0;
-  });
+  std::erase_if(self->servers_,
+                [&](const auto& server) { return server != self->servers_.back() && server->connections() == 0; });
 }
 
 void Replica::apply(const Faults& faults) {
@@ -158,9 +151,8 @@ Task<void> Replica::handle(Fiber& fiber, const ServerRequest& request, Responder
              (holds(post_paths, path.substr(0, path.size() - 1)) ||
               holds(get_paths, path.substr(0, path.size() - 1)))) {
     http::Fields fields;
-    fields.emplace_back("Location",
-                        fmt::format("http://{}{}", request.field("Host").value_or(address_.text()),
-                                    path.substr(0, path.size() - 1)));
+    fields.emplace_back("Location", fmt::format("http://{}{}", request.field("Host").value_or(address_.text()),
+                                                path.substr(0, path.size() - 1)));
     (void)co_await responder.send(307, "", "", std::move(fields));
   } else {
     (void)co_await responder.send(404, json_type, R"({"detail":"Not Found"})");
@@ -201,8 +193,7 @@ Task<void> Replica::show(Fiber& fiber, const ServerRequest& request, Responder& 
   } else if (request.path == "/version") {
     (void)co_await responder.send(200, json_type, R"({"version":"0.0.0+evenkeel.emulator"})");
   } else if (request.path == "/load") {
-    (void)co_await responder.send(200, json_type,
-                                  fmt::format(R"({{"server_load":{}}})", counters_.in_flight));
+    (void)co_await responder.send(200, json_type, fmt::format(R"({{"server_load":{}}})", counters_.in_flight));
   } else if (request.path == "/v1/models") {
     (void)co_await responder.send(200, json_type, models_json());
   } else {
@@ -224,8 +215,7 @@ Task<void> Replica::stored_response(const ServerRequest& request, Responder& res
   if (cancel) id.remove_suffix(std::string_view("/cancel").size());
   const auto found = std::ranges::find(stored_, id, &std::pair<std::string, std::string>::first);
   if (found == stored_.end()) {
-    const ApiError error{404, "NotFoundError", fmt::format("Response with id '{}' not found.", id),
-                         "response_id"};
+    const ApiError error{404, "NotFoundError", fmt::format("Response with id '{}' not found.", id), "response_id"};
     (void)co_await refuse(responder, error);
   } else if (cancel) {
     const ApiError error{400, "BadRequestError", "Cannot cancel a synchronous response.", "response_id"};
@@ -243,8 +233,7 @@ Task<void> Replica::embeddings(const ServerRequest& request, Responder& responde
     co_return;
   }
   const std::string id = fmt::format("embd-{:016x}{:016x}", ids_.next(), ids_.next());
-  (void)co_await responder.send(200, json_type,
-                                embedding_json(*parsed, id, options_.model, created_, options_.seed));
+  (void)co_await responder.send(200, json_type, embedding_json(*parsed, id, options_.model, created_, options_.seed));
 }
 
 Task<void> Replica::count_tokens(const ServerRequest& request, Responder& responder) {
@@ -262,8 +251,8 @@ Task<void> Replica::tokens(const ServerRequest& request, Responder& responder) {
   if (request.path == "/tokenize") {
     const auto prompt = parse_tokenize(request.body, options_.model);
     if (prompt) {
-      body = fmt::format(R"({{"count":{},"max_model_len":{},"tokens":[{}],"token_strs":null}})",
-                         prompt->tokens, options_.engine.model_length().value(), fmt::join(prompt->ids, ","));
+      body = fmt::format(R"({{"count":{},"max_model_len":{},"tokens":[{}],"token_strs":null}})", prompt->tokens,
+                         options_.engine.model_length().value(), fmt::join(prompt->ids, ","));
     } else {
       error = prompt.error();
     }
@@ -291,8 +280,7 @@ Task<void> Replica::control(const ServerRequest& request, Responder& responder) 
     co_await set_faults(request, responder);
   } else {
     (void)co_await responder.send(
-        404, json_type,
-        R"({"error":"there are GET /emulator/state and GET, POST and DELETE /emulator/faults"})");
+        404, json_type, R"({"error":"there are GET /emulator/state and GET, POST and DELETE /emulator/faults"})");
   }
 }
 
@@ -300,8 +288,7 @@ Task<void> Replica::set_faults(const ServerRequest& request, Responder& responde
   if (request.method == "POST") {
     const auto changed = change_faults(faults_.now(), request.body);
     if (!changed) {
-      (void)co_await responder.send(400, json_type,
-                                    R"({"error":)" + json_string(changed.error().message) + "}");
+      (void)co_await responder.send(400, json_type, R"({"error":)" + json_string(changed.error().message) + "}");
       co_return;
     }
     apply(*changed);

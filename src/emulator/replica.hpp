@@ -21,8 +21,7 @@ namespace evenkeel::emulator {
 class Replica : public std::enable_shared_from_this<Replica> {
  public:
   /// `options` must be valid; `port` 0 takes a free one.
-  [[nodiscard]] static Result<std::shared_ptr<Replica>> open(http::EventLoop& loop,
-                                                             const EmulatorOptions& options,
+  [[nodiscard]] static Result<std::shared_ptr<Replica>> open(http::EventLoop& loop, const EmulatorOptions& options,
                                                              std::uint16_t port);
   [[nodiscard]] std::uint16_t port() const { return address_.port(); }
   /// Lets go of the server. The loop must not run after it.
@@ -43,8 +42,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   static http::Task<void> pause_listening(http::Fiber& fiber, std::shared_ptr<Replica> self, Duration time);
 
   http::Task<void> handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);
-  http::Task<void> inference(http::Fiber& fiber, const http::ServerRequest& request,
-                             http::Responder& responder);
+  http::Task<void> inference(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);
   http::Task<void> control(const http::ServerRequest& request, http::Responder& responder);
   http::Task<void> show(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);
   http::Task<void> set_faults(const http::ServerRequest& request, http::Responder& responder);
@@ -54,16 +52,15 @@ class Replica : public std::enable_shared_from_this<Replica> {
   http::Task<void> count_tokens(const http::ServerRequest& request, http::Responder& responder);
 
   /// generation.cpp
-  http::Task<void> generate(http::Fiber& fiber, const http::ServerRequest& request,
-                            http::Responder& responder, Endpoint endpoint);
+  http::Task<void> generate(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder,
+                            Endpoint endpoint);
   http::Task<void> follow(Run& run, http::Responder& responder);
   void deliver(Run& run, std::span<const Output> batch, std::string& out);
   http::Task<void> finish(Run& run, http::Responder& responder);
   [[nodiscard]] std::string make_id(const http::ServerRequest& request, const GenerationRequest& generation);
   void remember(std::string id, std::string body);
 
-  http::Task<bool> refuse(http::Responder& responder, const ApiError& error,
-                          Endpoint endpoint = Endpoint::chat);
+  http::Task<bool> refuse(http::Responder& responder, const ApiError& error, Endpoint endpoint = Endpoint::chat);
   void apply(const Faults& faults);
   [[nodiscard]] std::string models_json() const;
   [[nodiscard]] std::string state_json() const;

@@ -1,8 +1,8 @@
 #include "emulator/request.hpp"
 
-#include <fmt/format.h>
-
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "emulator/text.hpp"
 
@@ -55,15 +55,9 @@ void read_stream_options(JsonBody& body, GenerationRequest& request) {
 void read_prompt(JsonBody& body, GenerationRequest& request) {
   const bool ids = request.return_token_ids;
   switch (request.endpoint) {
-    case Endpoint::completions:
-      request.prompts = read_prompts(body, "prompt", ids);
-      break;
-    case Endpoint::chat:
-      request.prompts.push_back(read_messages(body, "messages", "", ids));
-      break;
-    case Endpoint::messages:
-      request.prompts.push_back(read_messages(body, "messages", "system", ids));
-      break;
+    case Endpoint::completions: request.prompts = read_prompts(body, "prompt", ids); break;
+    case Endpoint::chat: request.prompts.push_back(read_messages(body, "messages", "", ids)); break;
+    case Endpoint::messages: request.prompts.push_back(read_messages(body, "messages", "system", ids)); break;
     case Endpoint::responses: {
       const auto input = body.find("input");
       if (input && input->is_string()) {
@@ -78,9 +72,7 @@ void read_prompt(JsonBody& body, GenerationRequest& request) {
 
 void read_bounds(JsonBody& body, GenerationRequest& request) {
   switch (request.endpoint) {
-    case Endpoint::responses:
-      request.max_tokens = body.whole("max_output_tokens", 1, most_tokens);
-      break;
+    case Endpoint::responses: request.max_tokens = body.whole("max_output_tokens", 1, most_tokens); break;
     case Endpoint::messages:
       request.max_tokens = body.whole("max_tokens", 1, most_tokens);
       if (!request.max_tokens) body.reject("max_tokens", "a whole number from 1");
@@ -91,9 +83,7 @@ void read_bounds(JsonBody& body, GenerationRequest& request) {
       request.max_tokens = newer ? newer : older;
       break;
     }
-    case Endpoint::completions:
-      request.max_tokens = body.whole("max_tokens", 1, most_tokens);
-      break;
+    case Endpoint::completions: request.max_tokens = body.whole("max_tokens", 1, most_tokens); break;
   }
   request.min_tokens = body.whole("min_tokens", 0, most_tokens).value_or(0);
   if (request.max_tokens && request.min_tokens > *request.max_tokens) {
@@ -104,8 +94,7 @@ void read_bounds(JsonBody& body, GenerationRequest& request) {
 
 /// The answer would be another one than asked for, so better none.
 void refuse_what_is_not_emulated(JsonBody& body, GenerationRequest& request) {
-  if (request.endpoint == Endpoint::completions && body.flag("echo"))
-    body.reject("echo", "false; it is not emulated");
+  if (request.endpoint == Endpoint::completions && body.flag("echo")) body.reject("echo", "false; it is not emulated");
 }
 
 }  // namespace
@@ -170,8 +159,7 @@ tl::expected<Prompt, ApiError> parse_tokenize(std::string_view bytes, std::strin
   return prompt;
 }
 
-tl::expected<std::vector<std::int64_t>, ApiError> parse_detokenize(std::string_view bytes,
-                                                                   std::string_view model) {
+tl::expected<std::vector<std::int64_t>, ApiError> parse_detokenize(std::string_view bytes, std::string_view model) {
   Parser parser(bytes.size());
   auto body = JsonBody::parse(parser.get(), bytes);
   if (!body) return tl::unexpected(body.error());

@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tl/expected.hpp>
 #include <vector>
+
+#include <tl/expected.hpp>
 
 #include "emulator/api_error.hpp"
 #include "emulator/json_body.hpp"
@@ -45,8 +46,7 @@ inline constexpr std::int64_t tokens_of_a_part = 256;
 
 /// Reads the body of `endpoint`. `model` is the one that is served: a body that names none (absent, null or
 /// empty) means it, another name is 404. Fields that are not known are ignored, as vLLM does.
-[[nodiscard]] tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint,
-                                                                         std::string_view body,
+[[nodiscard]] tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, std::string_view body,
                                                                          std::string_view model);
 
 /// What /v1/embeddings was asked for.
@@ -55,8 +55,7 @@ struct EmbeddingRequest {
   std::int64_t dimensions = 64;  ///< 1 to 4096
   bool base64 = false;
 };
-[[nodiscard]] tl::expected<EmbeddingRequest, ApiError> parse_embedding(std::string_view body,
-                                                                       std::string_view model);
+[[nodiscard]] tl::expected<EmbeddingRequest, ApiError> parse_embedding(std::string_view body, std::string_view model);
 
 /// What /tokenize was asked for: `prompt` or `messages`.
 [[nodiscard]] tl::expected<Prompt, ApiError> parse_tokenize(std::string_view body, std::string_view model);
@@ -69,7 +68,6 @@ struct EmbeddingRequest {
 [[nodiscard]] std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep_ids);
 /// A list of messages whose content is a text, a list of parts, or null; `before` are further fields that
 /// hold text of the prompt (a system text).
-[[nodiscard]] Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before,
-                                   bool keep_ids);
+[[nodiscard]] Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before, bool keep_ids);
 
 }  // namespace evenkeel::emulator

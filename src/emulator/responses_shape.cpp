@@ -18,19 +18,16 @@ class ResponsesShape final : public AnswerShape {
   void tokens(std::string& out, std::size_t index, std::int64_t count, bool finished) override {
     const Sequence& sequence = answer_.sequences[index];
     if (sequence.delivered == 0) {
-      event(out, "response.output_item.added",
-            fmt::format(R"("output_index":0,"item":{})", item("in_progress", "")));
+      event(out, "response.output_item.added", fmt::format(R"("output_index":0,"item":{})", item("in_progress", "")));
       event(out, "response.content_part.added", place() + R"(,"part":)" + part(R"("")"));
     }
     event(out, "response.output_text.delta",
-          place() + R"(,"delta":)" + json_string(text_of(sequence, sequence.delivered, count)) +
-              R"(,"logprobs":[])");
+          place() + R"(,"delta":)" + json_string(text_of(sequence, sequence.delivered, count)) + R"(,"logprobs":[])");
     if (!finished) return;
     const std::string text = json_string(text_of(sequence, 0, sequence.delivered + count));
     event(out, "response.output_text.done", place() + R"(,"text":)" + text + R"(,"logprobs":[])");
     event(out, "response.content_part.done", place() + R"(,"part":)" + part(text));
-    event(out, "response.output_item.done",
-          fmt::format(R"("output_index":0,"item":{})", item(status(), part(text))));
+    event(out, "response.output_item.done", fmt::format(R"("output_index":0,"item":{})", item(status(), part(text))));
   }
 
   void end(std::string& out) override {
@@ -55,8 +52,8 @@ class ResponsesShape final : public AnswerShape {
     return fmt::format(R"({{"type":"output_text","text":{},"annotations":[],"logprobs":[]}})", quoted_text);
   }
   [[nodiscard]] std::string item(std::string_view status, std::string_view content) const {
-    return fmt::format(R"({{"id":{},"type":"message","role":"assistant","status":"{}","content":[{}]}})",
-                       item_, status, content);
+    return fmt::format(R"({{"id":{},"type":"message","role":"assistant","status":"{}","content":[{}]}})", item_, status,
+                       content);
   }
   [[nodiscard]] std::string body(std::string_view status) const {
     const bool ended = status != "in_progress";
@@ -65,10 +62,9 @@ class ResponsesShape final : public AnswerShape {
     const std::string output =
         ended ? item(status, part(json_string(text_of(sequence, 0, sequence.delivered)))) : std::string();
     const std::string usage =
-        ended ? fmt::format(
-                    R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{},)"
-                    R"("output_tokens_details":{{"reasoning_tokens":0}},"total_tokens":{}}})",
-                    sum.prompt, sum.completion, sum.prompt + sum.completion)
+        ended ? fmt::format(R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{},)"
+                            R"("output_tokens_details":{{"reasoning_tokens":0}},"total_tokens":{}}})",
+                            sum.prompt, sum.completion, sum.prompt + sum.completion)
               : "null";
     return fmt::format(R"({{"id":{},"object":"response","created_at":{},"status":"{}","error":null,)"
                        R"("incomplete_details":{},"model":{},"output":[{}],"parallel_tool_calls":true,)"
@@ -78,9 +74,8 @@ class ResponsesShape final : public AnswerShape {
                        json_string(answer_.model), output, usage);
   }
   void event(std::string& out, std::string_view type, std::string_view fields) {
-    fmt::format_to(std::back_inserter(out),
-                   "event: {}\ndata: {{\"type\":\"{}\",\"sequence_number\":{},{}}}\n\n", type, type,
-                   number_++, fields);
+    fmt::format_to(std::back_inserter(out), "event: {}\ndata: {{\"type\":\"{}\",\"sequence_number\":{},{}}}\n\n", type,
+                   type, number_++, fields);
   }
 
   Answer answer_;

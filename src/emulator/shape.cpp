@@ -7,27 +7,20 @@ namespace evenkeel::emulator {
 
 std::unique_ptr<AnswerShape> make_shape(const Answer& answer) {
   switch (answer.request.endpoint) {
-    case Endpoint::responses:
-      return make_responses_shape(answer);
-    case Endpoint::messages:
-      return make_messages_shape(answer);
+    case Endpoint::responses: return make_responses_shape(answer);
+    case Endpoint::messages: return make_messages_shape(answer);
     case Endpoint::chat:
-    case Endpoint::completions:
-      break;
+    case Endpoint::completions: break;
   }
   return make_openai_shape(answer);
 }
 
 std::string_view id_prefix(Endpoint endpoint) {
   switch (endpoint) {
-    case Endpoint::chat:
-      return "chatcmpl-";
-    case Endpoint::completions:
-      return "cmpl-";
-    case Endpoint::responses:
-      return "resp_";
-    case Endpoint::messages:
-      return "msg_";
+    case Endpoint::chat: return "chatcmpl-";
+    case Endpoint::completions: return "cmpl-";
+    case Endpoint::responses: return "resp_";
+    case Endpoint::messages: return "msg_";
   }
   return "";
 }

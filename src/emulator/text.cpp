@@ -1,9 +1,9 @@
 #include "emulator/text.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 #include "base/random.hpp"
 
@@ -12,19 +12,18 @@ namespace {
 
 // Sorted, so that a word is found by bisection; 128, so that seven bits choose one.
 constexpr std::array<std::string_view, 128> words = {
-    " able",   " above",  " after",   " air",   " all",   " and",   " answer", " arm",   " ask",     " at",
-    " back",   " ball",   " bank",    " base",  " beam",  " bell",  " best",   " bird",  " blue",    " boat",
-    " body",   " book",   " both",    " bow",   " bread", " brook", " build",  " but",   " call",    " calm",
-    " can",    " care",   " change",  " chart", " child", " city",  " clear",  " cloud", " coast",   " cold",
-    " come",   " crew",   " current", " day",   " deck",  " deep",  " door",   " draw",  " drift",   " each",
-    " early",  " earth",  " east",    " even",  " eye",   " far",   " field",  " fire",  " fish",    " flow",
-    " follow", " for",    " form",    " from",  " full",  " give",  " glass",  " go",    " good",    " grain",
-    " green",  " hand",   " harbor",  " head",  " hear",  " hill",  " hold",   " home",  " hour",    " hull",
-    " in",     " island", " keel",    " keep",  " know",  " lake",  " land",   " large", " leaf",    " level",
-    " light",  " line",   " long",    " look",  " make",  " mast",  " mile",   " moon",  " morning", " near",
-    " night",  " north",  " of",      " open",  " over",  " path",  " plan",   " quiet", " rain",    " reach",
-    " river",  " rock",   " rope",    " sail",  " sea",   " ship",  " shore",  " sky",   " slow",    " south",
-    " star",   " stone",  " tide",    " turn",  " water", " wave",  " west",   " wind"};
+    " able",  " above", " after", " air",   " all",    " and",    " answer", " arm",   " ask",   " at",      " back",
+    " ball",  " bank",  " base",  " beam",  " bell",   " best",   " bird",   " blue",  " boat",  " body",    " book",
+    " both",  " bow",   " bread", " brook", " build",  " but",    " call",   " calm",  " can",   " care",    " change",
+    " chart", " child", " city",  " clear", " cloud",  " coast",  " cold",   " come",  " crew",  " current", " day",
+    " deck",  " deep",  " door",  " draw",  " drift",  " each",   " early",  " earth", " east",  " even",    " eye",
+    " far",   " field", " fire",  " fish",  " flow",   " follow", " for",    " form",  " from",  " full",    " give",
+    " glass", " go",    " good",  " grain", " green",  " hand",   " harbor", " head",  " hear",  " hill",    " hold",
+    " home",  " hour",  " hull",  " in",    " island", " keel",   " keep",   " know",  " lake",  " land",    " large",
+    " leaf",  " level", " light", " line",  " long",   " look",   " make",   " mast",  " mile",  " moon",    " morning",
+    " near",  " night", " north", " of",    " open",   " over",   " path",   " plan",  " quiet", " rain",    " reach",
+    " river", " rock",  " rope",  " sail",  " sea",    " ship",   " shore",  " sky",   " slow",  " south",   " star",
+    " stone", " tide",  " turn",  " water", " wave",   " west",   " wind"};
 static_assert(std::ranges::is_sorted(words));
 
 /// Ids below are left to what a real vocabulary keeps for itself.
@@ -33,9 +32,7 @@ constexpr std::int64_t first_hashed_id = 4096;
 
 constexpr std::uint64_t fnv_prime = 0x100000001b3ULL;
 
-constexpr bool is_blank(char c) {
-  return c == ' ' || (c >= '\t' && c <= '\r');
-}
+constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 std::size_t word_index(std::uint64_t key, std::int64_t k) {
   return static_cast<std::size_t>(mix64(key + static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15ULL) >> 57U);
@@ -74,21 +71,16 @@ void PromptReader::other(std::string_view what, std::int64_t tokens) {
   if (keep_ids_) ids_.insert(ids_.end(), static_cast<std::size_t>(tokens), 0);
 }
 
-std::uint64_t PromptReader::hash() const {
-  return mix64(hash_);
-}
+std::uint64_t PromptReader::hash() const { return mix64(hash_); }
 
-std::string_view output_word(std::uint64_t key, std::int64_t k) {
-  return words[word_index(key, k)];
-}
+std::string_view output_word(std::uint64_t key, std::int64_t k) { return words[word_index(key, k)]; }
 
 std::int64_t output_id(std::uint64_t key, std::int64_t k) {
   return first_word_id + static_cast<std::int64_t>(word_index(key, k));
 }
 
 std::int64_t id_of_word(std::string_view word) {
-  const auto* found =
-      std::ranges::lower_bound(words, word, {}, [](std::string_view w) { return w.substr(1); });
+  const auto* found = std::ranges::lower_bound(words, word, {}, [](std::string_view w) { return w.substr(1); });
   if (found != words.end() && found->substr(1) == word) return first_word_id + (found - words.begin());
   std::uint64_t hash = 0xcbf29ce484222325ULL;
   for (const char c : word) hash = (hash ^ static_cast<unsigned char>(c)) * fnv_prime;

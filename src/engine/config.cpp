@@ -1,11 +1,11 @@
 #include "engine/config.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace evenkeel::engine {
 namespace {
@@ -55,16 +55,14 @@ Result<void> validate_memory(const EngineConfig& config) {
 Result<void> validate_group(const EngineConfig& config) {
   if (auto ok = within("ranks", static_cast<std::int64_t>(config.ranks), 1, 1024); !ok) return ok;
   if (config.ranks > 1 && std::holds_alternative<RateLaw>(config.law)) {
-    return failure(
-        fmt::format("ranks is {}: a rate table has no steps to share, 1 is allowed", config.ranks));
+    return failure(fmt::format("ranks is {}: a rate table has no steps to share, 1 is allowed", config.ranks));
   }
   if (!config.rank_speeds.empty() && config.rank_speeds.size() != config.ranks) {
     return failure(fmt::format("rank_speeds has {} entries: allowed are none or one for each of {} ranks",
                                config.rank_speeds.size(), config.ranks));
   }
   for (std::size_t rank = 0; rank < config.rank_speeds.size(); ++rank) {
-    if (auto ok = within(fmt::format("rank_speeds[{}]", rank), config.rank_speeds[rank], 0.001, 1000.0);
-        !ok) {
+    if (auto ok = within(fmt::format("rank_speeds[{}]", rank), config.rank_speeds[rank], 0.001, 1000.0); !ok) {
       return ok;
     }
   }
@@ -74,8 +72,8 @@ Result<void> validate_group(const EngineConfig& config) {
 }  // namespace
 
 Duration StepLaw::time_of(const RankStep& step, double speed) const {
-  const double ms = fixed_ms + token_ms * step.new_tokens.as_double() +
-                    kv_token_ms * step.kv_tokens.as_double() + prefill_context_ms * step.prefill_context;
+  const double ms = fixed_ms + token_ms * step.new_tokens.as_double() + kv_token_ms * step.kv_tokens.as_double() +
+                    prefill_context_ms * step.prefill_context;
   const double seconds = std::min(ms * 1e-3 / speed, longest_step_s);
   return std::max(from_seconds(seconds), Duration(1));
 }

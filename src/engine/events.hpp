@@ -46,12 +46,11 @@ struct EngineEvent {
 
 /// What one rank does in one step: the arguments of the step law, and the time they would take it alone.
 struct RankStep {
-  Tokens new_tokens;  ///< tokens computed, prefill and decode
-  Tokens kv_tokens;   ///< context read by the requests that decode
-  double prefill_context =
-      0;                      ///< sum over prefill chunks of new * (context before + new / 2), tokens squared
-  std::int64_t requests = 0;  ///< requests taking part; 0 for a rank that only keeps the others company
-  Duration alone{};           ///< own time; the step lasts as long as the longest of the group
+  Tokens new_tokens;           ///< tokens computed, prefill and decode
+  Tokens kv_tokens;            ///< context read by the requests that decode
+  double prefill_context = 0;  ///< sum over prefill chunks of new * (context before + new / 2), tokens squared
+  std::int64_t requests = 0;   ///< requests taking part; 0 for a rank that only keeps the others company
+  Duration alone{};            ///< own time; the step lasts as long as the longest of the group
 };
 
 struct StepReport {

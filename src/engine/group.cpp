@@ -1,11 +1,11 @@
 #include "engine/group.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <string>
 #include <variant>
+
+#include <fmt/format.h>
 
 namespace evenkeel::engine {
 
@@ -51,13 +51,9 @@ void EngineGroup::advance(Time now, EngineSink& sink) {
   }
 }
 
-bool EngineGroup::has_work() const {
-  return std::ranges::any_of(ranks_, &Rank::has_work);
-}
+bool EngineGroup::has_work() const { return std::ranges::any_of(ranks_, &Rank::has_work); }
 
-bool EngineGroup::wants_step() const {
-  return ranks_.size() == 1 ? ranks_.front().has_work() : awake_;
-}
+bool EngineGroup::wants_step() const { return ranks_.size() == 1 ? ranks_.front().has_work() : awake_; }
 
 void EngineGroup::start_step(EngineSink& sink) {
   const StepLaw& law = std::get<StepLaw>(config_.law);

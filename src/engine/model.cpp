@@ -7,32 +7,22 @@ namespace evenkeel::engine {
 
 std::string_view name_of(FinishReason reason) {
   switch (reason) {
-    case FinishReason::stop:
-      return "stop";
-    case FinishReason::length:
-      return "length";
-    case FinishReason::abort:
-      return "abort";
+    case FinishReason::stop: return "stop";
+    case FinishReason::length: return "length";
+    case FinishReason::abort: return "abort";
   }
   return "";
 }
 
 std::string_view describe(SubmitOutcome outcome) {
   switch (outcome) {
-    case SubmitOutcome::accepted:
-      return "accepted";
-    case SubmitOutcome::duplicate_id:
-      return "a request with this id is already here";
-    case SubmitOutcome::empty_prompt:
-      return "the prompt must have at least 1 token";
-    case SubmitOutcome::empty_output:
-      return "the output must have at least 1 token";
-    case SubmitOutcome::prompt_too_long:
-      return "the prompt leaves no room for output within the model length";
-    case SubmitOutcome::no_such_rank:
-      return "the engine has no such rank";
-    case SubmitOutcome::queue_full:
-      return "the queue is full";
+    case SubmitOutcome::accepted: return "accepted";
+    case SubmitOutcome::duplicate_id: return "a request with this id is already here";
+    case SubmitOutcome::empty_prompt: return "the prompt must have at least 1 token";
+    case SubmitOutcome::empty_output: return "the output must have at least 1 token";
+    case SubmitOutcome::prompt_too_long: return "the prompt leaves no room for output within the model length";
+    case SubmitOutcome::no_such_rank: return "the engine has no such rank";
+    case SubmitOutcome::queue_full: return "the queue is full";
   }
   return "";
 }

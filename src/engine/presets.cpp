@@ -1,11 +1,11 @@
 #include "engine/presets.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 
@@ -57,9 +57,7 @@ EngineConfig EnginePreset::config() const {
   return config;
 }
 
-std::span<const EnginePreset> presets() {
-  return table;
-}
+std::span<const EnginePreset> presets() { return table; }
 
 Result<EngineConfig> preset(std::string_view name) {
   const auto* found = std::ranges::find(table, name, &EnginePreset::name);
@@ -68,8 +66,7 @@ Result<EngineConfig> preset(std::string_view name) {
   for (const EnginePreset& each : table) names.push_back(each.name);
   const std::string_view near = nearest_name(name, names);
   return failure(fmt::format("no engine preset is named \"{}\"{}: there are {}", name,
-                             near.empty() ? "" : fmt::format(", did you mean {}?", near),
-                             fmt::join(names, ", ")));
+                             near.empty() ? "" : fmt::format(", did you mean {}?", near), fmt::join(names, ", ")));
 }
 
 }  // namespace evenkeel::engine

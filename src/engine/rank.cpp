@@ -18,9 +18,7 @@ EngineEvent event_of(EngineEvent::Kind kind, Time at, RequestId id) {
 }  // namespace
 
 Rank::Rank(const EngineConfig& config)
-    : config_(config),
-      kv_given_(std::get<StepLaw>(config.law).prompt_kv_given),
-      free_blocks_(config.usable_blocks()) {
+    : config_(config), kv_given_(std::get<StepLaw>(config.law).prompt_kv_given), free_blocks_(config.usable_blocks()) {
   running_.reserve(static_cast<std::size_t>(config.slots));
 }
 

@@ -19,16 +19,12 @@ Result<void> Rank::check() const {
   for (const Slot slot : running_) {
     const Sequence& each = sequences_[slot];
     if (!each.running) return failure(fmt::format("request {} runs without being marked so", each.id));
-    if (each.generated >= each.fate.output)
-      return failure(fmt::format("request {} outlives its end", each.id));
+    if (each.generated >= each.fate.output) return failure(fmt::format("request {} outlives its end", each.id));
     if (each.missing() < 1) return failure(fmt::format("request {} has nothing left to compute", each.id));
-    if (auto ok =
-            equal("blocks of a running request", each.blocks, blocks_for(each.computed + each.scheduled));
-        !ok) {
+    if (auto ok = equal("blocks of a running request", each.blocks, blocks_for(each.computed + each.scheduled)); !ok) {
       return ok;
     }
-    if (!stepping_ && each.scheduled != 0)
-      return failure(fmt::format("request {} computes between steps", each.id));
+    if (!stepping_ && each.scheduled != 0) return failure(fmt::format("request {} computes between steps", each.id));
     blocks += each.blocks;
     tokens += each.computed;
   }
@@ -40,14 +36,12 @@ Result<void> Rank::check() const {
   }
   if (free_blocks_ < 0) return failure(fmt::format("free blocks: {}, below 0", free_blocks_));
   const auto held = static_cast<std::int64_t>(running_.size() + waiting_.size());
-  if (static_cast<std::int64_t>(running_.size()) > config_.slots)
-    return failure("more requests run than slots");
+  if (static_cast<std::int64_t>(running_.size()) > config_.slots) return failure("more requests run than slots");
   return equal("used blocks", config_.usable_blocks() - free_blocks_, blocks)
       .and_then([&] { return equal("KV tokens", kv_tokens_.value(), tokens); })
       .and_then([&] { return equal("ids", static_cast<std::int64_t>(index_.size()), held); })
       .and_then([&] {
-        return equal("slab places in use", static_cast<std::int64_t>(sequences_.size() - vacant_.size()),
-                     held);
+        return equal("slab places in use", static_cast<std::int64_t>(sequences_.size() - vacant_.size()), held);
       });
 }
 

@@ -1,10 +1,10 @@
 #include "engine/rate_engine.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cassert>
 #include <variant>
+
+#include <fmt/format.h>
 
 namespace evenkeel::engine {
 namespace {
@@ -148,8 +148,7 @@ void RateEngine::take_gauges() {
   gauges_ = counters_;
   gauges_.running = now.running;
   gauges_.waiting = now.waiting;
-  gauges_.kv_usage =
-      std::min(1.0, static_cast<double>(now.used_blocks) / static_cast<double>(config_.usable_blocks()));
+  gauges_.kv_usage = std::min(1.0, static_cast<double>(now.used_blocks) / static_cast<double>(config_.usable_blocks()));
 }
 
 EngineBooks RateEngine::books(std::size_t) const {
@@ -164,11 +163,9 @@ EngineBooks RateEngine::books(std::size_t) const {
 }
 
 Result<void> RateEngine::check() const {
-  if (static_cast<std::int64_t>(running_.size()) > config_.slots)
-    return failure("more requests run than slots");
+  if (static_cast<std::int64_t>(running_.size()) > config_.slots) return failure("more requests run than slots");
   if (ids_.size() != running_.size() + waiting_.size()) {
-    return failure(
-        fmt::format("{} ids, {} running and {} waiting", ids_.size(), running_.size(), waiting_.size()));
+    return failure(fmt::format("{} ids, {} running and {} waiting", ids_.size(), running_.size(), waiting_.size()));
   }
   for (const Job& job : running_) {
     if (!ids_.contains(job.id)) return failure(fmt::format("request {} runs and is not known", job.id));

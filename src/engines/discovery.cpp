@@ -1,10 +1,10 @@
 #include "engines/discovery.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <unordered_set>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "engines/json.hpp"
 #include "engines/prometheus.hpp"
@@ -49,16 +49,14 @@ std::optional<Kind> by_own_page(const DetectionInput& input) {
   const Json props(input.props_body);
   if (props.root() && member(*props.root(), "default_generation_settings")) return Kind::llama_cpp;
   const Json info(input.info_body);
-  if (info.root() && text_member(*info.root(), "router").starts_with("text-generation-router"))
-    return Kind::tgi;
+  if (info.root() && text_member(*info.root(), "router").starts_with("text-generation-router")) return Kind::tgi;
   return std::nullopt;
 }
 
 std::optional<Tokens> context_of(simdjson::dom::element card) {
   auto length = amount_member(card, "max_model_len");
   if (!length) {
-    if (const auto meta = member(card, "meta"))
-      length = amount_member(*meta, "n_ctx");  // llama.cpp, of one slot
+    if (const auto meta = member(card, "meta")) length = amount_member(*meta, "n_ctx");  // llama.cpp, of one slot
   }
   if (!length || *length < 1) return std::nullopt;
   return Tokens(static_cast<std::int64_t>(*length));
@@ -74,20 +72,17 @@ Kind detect(const DetectionInput& input) {
 
 Result<std::vector<ModelCard>> read_models(std::string_view body) {
   const Json json(body);
-  if (!json.root())
-    return failure(fmt::format("the answer to /v1/models is no JSON ({} bytes)", body.size()));
+  if (!json.root()) return failure(fmt::format("the answer to /v1/models is no JSON ({} bytes)", body.size()));
   const auto data = member(*json.root(), "data");
   simdjson::dom::array cards;
-  if (!data || data->get(cards) != simdjson::SUCCESS)
-    return failure("the answer to /v1/models has no list \"data\"");
+  if (!data || data->get(cards) != simdjson::SUCCESS) return failure("the answer to /v1/models has no list \"data\"");
   std::vector<ModelCard> models;
   std::unordered_set<std::string_view> seen;
   for (const simdjson::dom::element card : cards) {
     const std::string_view id = text_member(card, "id");
     if (id.empty()) return failure("a model of /v1/models has no string \"id\"");
     if (id.size() > max_model_id_bytes) {
-      return failure(
-          fmt::format("a model id of /v1/models has {} bytes (allowed: {})", id.size(), max_model_id_bytes));
+      return failure(fmt::format("a model id of /v1/models has {} bytes (allowed: {})", id.size(), max_model_id_bytes));
     }
     if (!seen.insert(id).second) continue;
     if (models.size() == max_model_cards) {

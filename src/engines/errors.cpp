@@ -21,23 +21,21 @@ std::string lowered(std::string_view text) {
 }
 
 bool says_any(std::string_view lowered_text, std::initializer_list<std::string_view> phrases) {
-  return std::any_of(phrases.begin(), phrases.end(), [&](std::string_view phrase) {
-    return lowered_text.find(phrase) != std::string_view::npos;
-  });
+  return std::any_of(phrases.begin(), phrases.end(),
+                     [&](std::string_view phrase) { return lowered_text.find(phrase) != std::string_view::npos; });
 }
 
 /// SGLang: full queue, eviction by priority, deadline in the queue. TGI and Anthropic's shape: overloaded.
 /// Ollama: busy. "Loading", "starting", "scaling" and an empty body are none of these.
 bool says_busy(std::string_view words) {
-  return says_any(words,
-                  {"queue is full", "queue full", "higher priority request", "waiting timeout", "overloaded",
-                   "server busy", "server is busy", "too many requests", "rate limit", "rate_limit"});
+  return says_any(words, {"queue is full", "queue full", "higher priority request", "waiting timeout", "overloaded",
+                          "server busy", "server is busy", "too many requests", "rate limit", "rate_limit"});
 }
 
 bool says_over_context(std::string_view words) {
-  return says_any(words, {"maximum context length", "maximum model length", "exceed_context_size",
-                          "context_length_exceeded", "exceeds the available context",
-                          "longer than the model's context length"});
+  return says_any(words,
+                  {"maximum context length", "maximum model length", "exceed_context_size", "context_length_exceeded",
+                   "exceeds the available context", "longer than the model's context length"});
 }
 
 constexpr int overloaded_529 = 529;
@@ -71,14 +69,11 @@ int status_of_word(std::string_view word) {
   return 0;
 }
 
-bool is_error_status(double status) {
-  return status >= 400 && status <= 599;
-}
+bool is_error_status(double status) { return status >= 400 && status <= 599; }
 
 /// 0 if the member tells no status.
 int status_member(simdjson::dom::element object, std::string_view name) {
-  if (const auto number = amount_member(object, name))
-    return is_error_status(*number) ? static_cast<int>(*number) : 0;
+  if (const auto number = amount_member(object, name)) return is_error_status(*number) ? static_cast<int>(*number) : 0;
   const std::string_view text = text_member(object, name);
   if (const auto number = parse_unsigned(text)) {
     return is_error_status(static_cast<double>(*number)) ? static_cast<int>(*number) : 0;

@@ -31,8 +31,7 @@ class Json {
 };
 
 /// The member of an object, nothing if it is none or has none. simdjson gives the first of two equal names.
-[[nodiscard]] std::optional<simdjson::dom::element> member(simdjson::dom::element object,
-                                                           std::string_view name);
+[[nodiscard]] std::optional<simdjson::dom::element> member(simdjson::dom::element object, std::string_view name);
 /// A string member, "" otherwise.
 [[nodiscard]] std::string_view text_member(simdjson::dom::element object, std::string_view name);
 /// A number member that can be an amount (finite, 0 to 2^53).

@@ -24,8 +24,7 @@ void read_metrics(const std::string& body, Report& report) {
   const auto tokens = series.sum(kv_tokens);
   const auto ratio = series.sum(kv_ratio);
   report.kv_used = tokens_of(tokens);
-  if (tokens && ratio && *tokens > 0 && *ratio > 0 && *ratio <= 1)
-    report.kv_capacity = tokens_of(*tokens / *ratio);
+  if (tokens && ratio && *tokens > 0 && *ratio > 0 && *ratio <= 1) report.kv_capacity = tokens_of(*tokens / *ratio);
 }
 
 /// Slots may share one KV buffer, and then each states the whole of it as its n_ctx: only of a single slot is
@@ -50,8 +49,7 @@ void read_slots(const std::string& body, Report& report) {
   report.running = busy;
   if (const auto tokens = used.get()) report.kv_used = tokens_of(tokens);
   if (slots.size() == 1) {
-    if (const auto context = amount_member(slots.at(0).value(), "n_ctx"))
-      report.kv_capacity = tokens_of(context);
+    if (const auto context = amount_member(slots.at(0).value(), "n_ctx")) report.kv_capacity = tokens_of(context);
   }
 }
 

@@ -10,8 +10,7 @@ namespace {
 constexpr std::string_view blanks = " \t";
 
 bool is_name_char(char c, bool first) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' ||
-         (!first && c >= '0' && c <= '9');
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == ':' || (!first && c >= '0' && c <= '9');
 }
 
 std::string_view take_name(std::string_view& text) {
@@ -22,9 +21,7 @@ std::string_view take_name(std::string_view& text) {
   return name;
 }
 
-void skip_blanks(std::string_view& text) {
-  text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
-}
+void skip_blanks(std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size())); }
 
 /// One past the closing quote of the string that `text` begins with, npos if it is not closed.
 std::size_t end_of_quoted(std::string_view text) {

@@ -58,9 +58,7 @@ class Sglang final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::sglang; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
-  [[nodiscard]] std::int64_t default_max_in_flight() const override {
-    return 256;
-  }  // until /v1/loads tells its own
+  [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // until /v1/loads tells its own
 
   [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
     Report report;

@@ -21,9 +21,7 @@ class Tgi final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::tgi; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
-  [[nodiscard]] std::int64_t default_max_in_flight() const override {
-    return 128;
-  }  // max_concurrent_requests
+  [[nodiscard]] std::int64_t default_max_in_flight() const override { return 128; }  // max_concurrent_requests
   // Its HTTP server ends no idle connection by itself; proxies and NAT in between end them within minutes.
   [[nodiscard]] Duration idle_keep_alive() const override { return std::chrono::seconds(60); }
 
@@ -39,8 +37,7 @@ class Tgi final : public Adapter {
     const Json info(bodies[1]);
     if (!info.root()) return report;
     report.slots = slots_of(amount_member(*info.root(), "max_concurrent_requests"));  // above it answers 429
-    if (!report.kv_capacity)
-      report.kv_capacity = tokens_of(amount_member(*info.root(), "max_batch_total_tokens"));
+    if (!report.kv_capacity) report.kv_capacity = tokens_of(amount_member(*info.root(), "max_batch_total_tokens"));
     return report;
   }
 };

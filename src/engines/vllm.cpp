@@ -14,10 +14,8 @@ namespace {
 constexpr std::array<std::string_view, 1> running = {"vllm:num_requests_running"};
 constexpr std::array<std::string_view, 1> waiting = {"vllm:num_requests_waiting"};
 constexpr std::array<std::string_view, 1> swapped = {"vllm:num_requests_swapped"};
-constexpr std::array<std::string_view, 2> kv_usage = {"vllm:kv_cache_usage_perc",
-                                                      "vllm:gpu_cache_usage_perc"};
-constexpr std::array<std::string_view, 2> preemptions = {"vllm:num_preemptions_total",
-                                                         "vllm:num_preemptions"};
+constexpr std::array<std::string_view, 2> kv_usage = {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"};
+constexpr std::array<std::string_view, 2> preemptions = {"vllm:num_preemptions_total", "vllm:num_preemptions"};
 constexpr std::array<std::string_view, 7> wanted = {running[0],  waiting[0],     swapped[0],    kv_usage[0],
                                                     kv_usage[1], preemptions[0], preemptions[1]};
 constexpr std::string_view cache_config = "vllm:cache_config_info";
@@ -44,8 +42,7 @@ Capacities capacities(std::string_view page) {
   Capacities found;
   if (page.size() > max_metrics_bytes) return found;
   while (const auto sample = next_sample(page)) {
-    if (sample->name == cache_config)
-      found[label(sample->labels, "engine").value_or("")] = capacity_of(sample->labels);
+    if (sample->name == cache_config) found[label(sample->labels, "engine").value_or("")] = capacity_of(sample->labels);
   }
   return found;
 }
@@ -78,9 +75,7 @@ class Vllm final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::vllm; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
-  [[nodiscard]] std::int64_t default_max_in_flight() const override {
-    return 256;
-  }  // max_num_seqs; no page tells it
+  [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // max_num_seqs; no page tells it
 
   [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
     Report report;

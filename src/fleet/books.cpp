@@ -28,8 +28,8 @@ double WorkerBooks::work_done(double prompt_weight) const {
 
 bool WorkerBooks::sound() const {
   // A lease that comes or goes between two of these loads must not read as a residue. Every lease counts itself as
-  // begun before all else and as ended after all else. So if `ended` had caught up with `begun` and `begun` has not moved
-  // since, no lease was open in between and what was read was read at rest.
+  // begun before all else and as ended after all else. So if `ended` had caught up with `begun` and `begun` has not
+  // moved since, no lease was open in between and what was read was read at rest.
   const std::uint64_t ended = ended_.load(std::memory_order_acquire);
   const std::uint64_t begun = begun_.load(std::memory_order_acquire);
   const Load now = load();

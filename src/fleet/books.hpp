@@ -73,8 +73,8 @@ class LeaseObserver {
 class Lease {
  public:
   Lease() = default;
-  Lease(WorkerBooks& books, LeaseObserver& observer, const Clock& clock, RequestId request, WorkerId worker, ModelId model,
-        Tokens prompt);
+  Lease(WorkerBooks& books, LeaseObserver& observer, const Clock& clock, RequestId request, WorkerId worker,
+        ModelId model, Tokens prompt);
   Lease(Lease&& other) noexcept { *this = std::move(other); }
   Lease& operator=(Lease&& other) noexcept;
   Lease(const Lease&) = delete;

@@ -21,16 +21,17 @@ inline constexpr std::array all_outcomes = {Outcome::completed,    Outcome::clie
 
 /// Why a request got no worker. The closed list behind X-Evenkeel-Refusal.
 enum class Refusal : std::uint8_t {
-  pool_full,        ///< 429: as many wait as may
-  pool_bytes,       ///< 429: the bodies of those waiting fill the limit
-  wait_too_long,    ///< 429: the measured drain says the deadline would be missed
-  deadline,         ///< 429: the deadline was missed while workers were busy
-  no_worker,        ///< 503: no worker of the model became routable in time
-  all_tried,        ///< 503: every routable worker of the model has already failed this request
-  shutting_down,    ///< 503
+  pool_full,      ///< 429: as many wait as may
+  pool_bytes,     ///< 429: the bodies of those waiting fill the limit
+  wait_too_long,  ///< 429: the measured drain says the deadline would be missed
+  deadline,       ///< 429: the deadline was missed while workers were busy
+  no_worker,      ///< 503: no worker of the model became routable in time
+  all_tried,      ///< 503: every routable worker of the model has already failed this request
+  shutting_down,  ///< 503
 };
-inline constexpr std::array all_refusals = {Refusal::pool_full, Refusal::pool_bytes, Refusal::wait_too_long, Refusal::deadline,
-                                            Refusal::no_worker, Refusal::all_tried,  Refusal::shutting_down};
+inline constexpr std::array all_refusals = {Refusal::pool_full,    Refusal::pool_bytes, Refusal::wait_too_long,
+                                            Refusal::deadline,     Refusal::no_worker,  Refusal::all_tried,
+                                            Refusal::shutting_down};
 [[nodiscard]] std::string_view to_string(Refusal refusal);
 [[nodiscard]] int http_status(Refusal refusal);
 

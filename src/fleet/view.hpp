@@ -19,8 +19,8 @@ struct WorkerView {
   WorkerId id;
   std::string_view name;
   std::int64_t max_in_flight = 0;
-  Load load;                        ///< ours
-  double foreign_requests = 0;      ///< what the engine reports beyond ours
+  Load load;                    ///< ours
+  double foreign_requests = 0;  ///< what the engine reports beyond ours
   Tokens foreign_tokens;
   Tokens kv_capacity;               ///< zero if the engine does not tell
   const RateCurve* rate = nullptr;  ///< learned; never null
@@ -42,8 +42,8 @@ struct FleetView {
 struct WaitingView {
   RequestId id;
   ModelId model;
-  Tokens prompt_tokens;           ///< estimated
-  std::uint64_t affinity_key = 0; ///< hash of session or user; 0 = none
+  Tokens prompt_tokens;            ///< estimated
+  std::uint64_t affinity_key = 0;  ///< hash of session or user; 0 = none
   Time arrived{};
   std::span<const std::uint32_t> candidates;
 };
@@ -53,7 +53,7 @@ struct Placement {
   std::uint32_t request = 0;  ///< index into `waiting`
   std::uint32_t worker = 0;   ///< index into `fleet.workers`
   std::string_view reason;
-  double score = 0;           ///< of the chosen worker, in the policy's own unit
+  double score = 0;  ///< of the chosen worker, in the policy's own unit
   std::uint32_t considered = 0;
 };
 

@@ -58,7 +58,8 @@ Result<json::object> read_object(const std::string& body, std::span<const std::s
     const std::string_view key(member.key().data(), member.key().size());
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const auto near = nearest_name(key, allowed);
-    return failure(fmt::format("\"{}\" is no field here{}", key, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
+    return failure(
+        fmt::format("\"{}\" is no field here{}", key, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
   }
   return std::move(value.get_object());
 }
@@ -88,8 +89,9 @@ std::string Admin::list_workers() const {
     const auto* facts = control_.facts(worker.id);
     const auto breaker = breakers_.status(worker.id);
     if (out.size() > 1) out += ',';
-    fmt::format_to(std::back_inserter(out), "{{\"name\":{},\"url\":{},\"engine\":{},\"models\":[", quoted(worker.spec.name),
-                   quoted(facts != nullptr ? facts->url : ""), quoted(facts != nullptr ? facts->engine : ""));
+    fmt::format_to(std::back_inserter(out), "{{\"name\":{},\"url\":{},\"engine\":{},\"models\":[",
+                   quoted(worker.spec.name), quoted(facts != nullptr ? facts->url : ""),
+                   quoted(facts != nullptr ? facts->engine : ""));
     if (facts != nullptr) {
       for (const auto& model : facts->models) {
         if (out.back() != '[') out += ',';
@@ -97,35 +99,44 @@ std::string Admin::list_workers() const {
       }
     }
     fmt::format_to(std::back_inserter(out),
-                   "],\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_tokens\":{},\"kv_tokens\":{},"
-                   "\"foreign\":{{\"requests\":{},\"tokens\":{}}},\"capacity\":{{\"requests\":{},\"kv_tokens\":{}}},\"rate\":{:.1f},",
-                   dispatch::to_string(worker.state), worker.load.in_flight, worker.load.prompt_tokens.value(), worker.load.queued_prompt.value(),
-                   worker.load.generated_tokens.value(), worker.load.kv_tokens().value(), worker.foreign_requests,
-                   worker.foreign_tokens.value(), worker.spec.max_in_flight, worker.kv_capacity.value(), worker.rate);
+                   "],\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
+                   "tokens\":{},\"kv_tokens\":{},"
+                   "\"foreign\":{{\"requests\":{},\"tokens\":{}}},\"capacity\":{{\"requests\":{},\"kv_tokens\":{}}},"
+                   "\"rate\":{:.1f},",
+                   dispatch::to_string(worker.state), worker.load.in_flight, worker.load.prompt_tokens.value(),
+                   worker.load.queued_prompt.value(), worker.load.generated_tokens.value(),
+                   worker.load.kv_tokens().value(), worker.foreign_requests, worker.foreign_tokens.value(),
+                   worker.spec.max_in_flight, worker.kv_capacity.value(), worker.rate);
     if (worker.reported) {
       fmt::format_to(std::back_inserter(out), "\"signal_age_ms\":{}", worker.signal_age / std::chrono::milliseconds(1));
     } else {
       out += "\"signal_age_ms\":null";
     }
-    fmt::format_to(std::back_inserter(out), ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
-                   breaker.open, breaker.trial, breaker.faults, breaker.ejections, quoted(facts != nullptr ? facts->last_error : ""));
+    fmt::format_to(std::back_inserter(out),
+                   ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
+                   breaker.open, breaker.trial, breaker.faults, breaker.ejections,
+                   quoted(facts != nullptr ? facts->last_error : ""));
   }
   return out + "]";
 }
 
 std::string Admin::show_pool() const {
   const auto pool = dispatcher_.pool();
-  return fmt::format("{{\"waiting\":{},\"bytes\":{},\"oldest_ms\":{},\"drain_per_s\":{:.2f}}}", pool.waiting, pool.bytes.value(),
-                     pool.oldest / std::chrono::milliseconds(1), pool.drain_per_s);
+  return fmt::format("{{\"waiting\":{},\"bytes\":{},\"oldest_ms\":{},\"drain_per_s\":{:.2f}}}", pool.waiting,
+                     pool.bytes.value(), pool.oldest / std::chrono::milliseconds(1), pool.drain_per_s);
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 7> keys = {"url", "name", "models", "engine", "max_in_flight", "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 7> keys = {"url",           "name",         "models",     "engine",
+                                                    "max_in_flight", "api_key_file", "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
-  for (const auto& [key, into] : {std::pair<std::string_view, std::string*>{"url", &setting.url}, {"name", &setting.name},
-                                  {"engine", &setting.engine}, {"api_key_file", &setting.api_key_file}, {"api_key_env", &setting.api_key_env}}) {
+  for (const auto& [key, into] : {std::pair<std::string_view, std::string*>{"url", &setting.url},
+                                  {"name", &setting.name},
+                                  {"engine", &setting.engine},
+                                  {"api_key_file", &setting.api_key_file},
+                                  {"api_key_env", &setting.api_key_env}}) {
     auto text = text_of(*object, key);
     if (!text) return {400, error_text(text.error().message)};
     if (!text->empty()) *into = *text;
@@ -145,7 +156,8 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   if (!limit) return {400, error_text(limit.error().message)};
   setting.max_in_flight = *limit;
   const auto added = control_.add(setting);
-  if (!added) return {added.error().message.starts_with("there is a worker") ? 409 : 400, error_text(added.error().message)};
+  if (!added)
+    return {added.error().message.starts_with("there is a worker") ? 409 : 400, error_text(added.error().message)};
   return {201, fmt::format("{{\"name\":{}}}", quoted(dispatcher_.workers().at(added->value).spec.name))};
 }
 
@@ -157,13 +169,15 @@ Admin::Answer Admin::change_worker(std::string_view name, const std::string& bod
   if (!limit) return {400, error_text(limit.error().message)};
   auto state = text_of(*object, "state");
   if (!state) return {400, error_text(state.error().message)};
-  if (!state->empty() && *state != "active" && *state != "draining") return {400, error_text("\"state\" must be \"active\" or \"draining\"")};
+  if (!state->empty() && *state != "active" && *state != "draining")
+    return {400, error_text("\"state\" must be \"active\" or \"draining\"")};
   if (*limit == 0 && state->empty()) return {400, error_text("nothing to change: give \"max_in_flight\" or \"state\"")};
   bool found = true;
   if (*limit > 0) found = control_.set_max_in_flight(name, *limit);
   if (*state == "active") found = control_.activate(name);
   if (*state == "draining") found = control_.drain(name);
-  return found ? Answer{200, "{\"changed\":true}"} : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
+  return found ? Answer{200, "{\"changed\":true}"}
+               : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
 }
 
 Admin::Answer Admin::answer(const http::ServerRequest& request) {
@@ -182,7 +196,8 @@ Admin::Answer Admin::answer(const http::ServerRequest& request) {
     if (drain) path.remove_suffix(6);
     const std::string name = decode_percent(path);
     const auto done = [&](bool found) {
-      return found ? Answer{200, "{\"changed\":true}"} : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
+      return found ? Answer{200, "{\"changed\":true}"}
+                   : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
     };
     if (drain && request.method == "POST") return done(control_.drain(name));
     if (!drain && request.method == "DELETE") return done(control_.remove(name));

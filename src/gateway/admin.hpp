@@ -11,7 +11,8 @@ namespace evenkeel::gateway {
 /// The operator's API: workers, the waiting pool, metrics. Runs on the control loop.
 class Admin {
  public:
-  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers, std::function<std::string()> metrics)
+  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers,
+        std::function<std::string()> metrics)
       : control_(control), dispatcher_(dispatcher), breakers_(breakers), metrics_(std::move(metrics)) {}
 
   http::Task<void> handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);

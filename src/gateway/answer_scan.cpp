@@ -26,7 +26,8 @@ std::size_t find_again(std::string_view in, std::string_view what, std::size_t l
 }
 
 std::string_view behind_blanks(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\t' || text.front() == '\r')) {
+  while (!text.empty() &&
+         (text.front() == ' ' || text.front() == '\n' || text.front() == '\t' || text.front() == '\r')) {
     text.remove_prefix(1);
   }
   return text;
@@ -169,10 +170,12 @@ StreamScan::Kind StreamScan::see_openai(std::string_view data) {
     if (ids != npos) stated_tokens_ = count_ids(rest.substr(ids + 11));
     if (stated_tokens_ > 0) return content();
   }
-  constexpr std::array<std::string_view, 4> keys = {"\"content\"", "\"text\"", "\"reasoning_content\"", "\"reasoning\""};
+  constexpr std::array<std::string_view, 4> keys = {"\"content\"", "\"text\"", "\"reasoning_content\"",
+                                                    "\"reasoning\""};
   if (content_key_ < keys.size()) {  // what the last content event carried, at the same place
     const std::string_view key = keys[content_key_];
-    if (rest.substr(std::min(content_at_, rest.size()), key.size()) == key && is_text(rest.substr(content_at_ + key.size()))) {
+    if (rest.substr(std::min(content_at_, rest.size()), key.size()) == key &&
+        is_text(rest.substr(content_at_ + key.size()))) {
       return content();
     }
   }

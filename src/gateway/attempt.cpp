@@ -77,7 +77,8 @@ void Attempt::send_request() {
     frame_end = "\r\n";
   }
   const bool last = client_.body == nullptr;
-  const std::string_view parts[] = {head, frame, request_.body, frame_end, request_.chunked_up && last ? "0\r\n\r\n" : ""};
+  const std::string_view parts[] = {head, frame, request_.body, frame_end,
+                                    request_.chunked_up && last ? "0\r\n\r\n" : ""};
   shard_.counters.bytes_up.add(request_.body.size());
   stage_ = Stage::sending;
   stage_deadline_ = Time::max();
@@ -97,7 +98,8 @@ void Attempt::send_more_body() {
       const auto scratch = http::scratch_buffer();
       const auto got = client_.stream.try_read(scratch);
       if (got.status == IoStatus::would_block) {
-        if (stage_deadline_ == Time::max()) stage_deadline_ = deadline_after(now(), shard_.shared.settings.limits.body_timeout);
+        if (stage_deadline_ == Time::max())
+          stage_deadline_ = deadline_after(now(), shard_.shared.settings.limits.body_timeout);
         return;
       }
       if (got.status != IoStatus::ok) return cancel();
@@ -115,7 +117,8 @@ void Attempt::send_more_body() {
     std::string frame;
     if (request_.chunked_up && !ready.empty()) frame = fmt::format("{:x}\r\n", ready.size());
     const bool done = status == BodyStream::Status::done;
-    const std::string_view parts[] = {frame, ready, frame.empty() ? "" : "\r\n", request_.chunked_up && done ? "0\r\n\r\n" : ""};
+    const std::string_view parts[] = {frame, ready, frame.empty() ? "" : "\r\n",
+                                      request_.chunked_up && done ? "0\r\n\r\n" : ""};
     const bool fine = up_.put(parts);
     std::string rest(raw.substr(consumed));
     client_.in.swap(rest);
@@ -180,13 +183,15 @@ void Attempt::arm_deadline() {
 }
 
 void Attempt::check_deadlines() {
-  if (now() >= deadline_after(request_.arrived, request_.timeouts.total)) return fail(Outcome::transport_fault, "total_timeout", true);
+  if (now() >= deadline_after(request_.arrived, request_.timeouts.total))
+    return fail(Outcome::transport_fault, "total_timeout", true);
   if (now() < stage_deadline_) return;
   switch (stage_) {
     case Stage::connecting: return fail(Outcome::transport_fault, "connect_timeout", true);
     case Stage::sending: return fail(Outcome::client_fault, "body_timeout", true);
     case Stage::awaiting: return fail(Outcome::transport_fault, "first_byte_timeout", true);
-    case Stage::relaying: return fail(Outcome::transport_fault, committed_ ? "silence_timeout" : "first_byte_timeout", true);
+    case Stage::relaying:
+      return fail(Outcome::transport_fault, committed_ ? "silence_timeout" : "first_byte_timeout", true);
     case Stage::done: return;
   }
 }

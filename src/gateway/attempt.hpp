@@ -20,15 +20,15 @@ namespace evenkeel::gateway {
 /// How one attempt at one worker ended.
 struct AttemptResult {
   fleet::Outcome outcome = fleet::Outcome::transport_fault;
-  int status = 0;                ///< the engine's, or what it comes to; 0 = it never answered
-  std::string_view fault;        ///< a literal, for the log
+  int status = 0;          ///< the engine's, or what it comes to; 0 = it never answered
+  std::string_view fault;  ///< a literal, for the log
   bool timed_out = false;
-  bool answered = false;         ///< bytes of this attempt have reached the client; nothing may follow but its end
-  bool whole = false;            ///< answered, and the answer is whole: the client's connection is fit for the next
+  bool answered = false;             ///< bytes of this attempt have reached the client; nothing may follow but its end
+  bool whole = false;                ///< answered, and the answer is whole: the client's connection is fit for the next
   bool reused_gave_nothing = false;  ///< a kept connection died before its first byte: the request is not to blame
-  bool body_gone = false;        ///< streamed body bytes have gone up: it cannot be sent again
-  std::string held_head;         ///< an engine's error answer, complete and not yet sent: head
-  std::string held_body;         ///< and body, framed
+  bool body_gone = false;            ///< streamed body bytes have gone up: it cannot be sent again
+  std::string held_head;             ///< an engine's error answer, complete and not yet sent: head
+  std::string held_body;             ///< and body, framed
 };
 
 /// One attempt: connects or reuses, sends the request, relays the answer as it comes, feeds the lease. The bytes of
@@ -36,7 +36,8 @@ struct AttemptResult {
 /// going, the engine's dying and every deadline are seen in whatever state it is in.
 class Attempt {
  public:
-  Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease, bool fresh_connection);
+  Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
+          bool fresh_connection);
 
   http::Task<AttemptResult> run();
 
@@ -98,21 +99,21 @@ class Attempt {
 
   // The answer.
   Mode mode_ = Mode::plain;
-  std::string head_bytes_;     ///< of a head that came in pieces
-  std::string answer_head_;    ///< as the client gets it, until committed
+  std::string head_bytes_;   ///< of a head that came in pieces
+  std::string answer_head_;  ///< as the client gets it, until committed
   bool committed_ = false;
   AnswerStyle style_;
-  std::uint64_t left_ = 0;     ///< of a body of known length
+  std::uint64_t left_ = 0;  ///< of a body of known length
   bool body_done_ = false;
   std::vector<std::string_view>& spans_;  ///< of decoded chunks; the shard's
   std::vector<std::string_view>& out_;    ///< payload to go out at the end of this read; the shard's
   http::EventBoundaries boundaries_;
   StreamScan scan_;
-  std::string early_;          ///< comments that came before the first event
-  std::string event_tail_;     ///< an event not yet whole
-  std::string joined_;         ///< the event that was completed by this read
-  bool tail_passed_ = false;   ///< the open event is too long to hold: its bytes pass as they come
-  std::string body_tail_;      ///< the end of a plain answer, where usage stands
+  std::string early_;         ///< comments that came before the first event
+  std::string event_tail_;    ///< an event not yet whole
+  std::string joined_;        ///< the event that was completed by this read
+  bool tail_passed_ = false;  ///< the open event is too long to hold: its bytes pass as they come
+  std::string body_tail_;     ///< the end of a plain answer, where usage stands
   std::string held_;
   Time next_heartbeat_ = Time::max();
   AttemptResult result_;

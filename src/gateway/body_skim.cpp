@@ -132,7 +132,8 @@ bool BodySkim::finish() {
 
 std::uint64_t BodySkim::settled() const {
   // A member whose name is not known yet may have to go, and its comma with it.
-  const bool naming = state_ == State::key || state_ == State::in_key || state_ == State::colon || state_ == State::key_or_end;
+  const bool naming =
+      state_ == State::key || state_ == State::in_key || state_ == State::colon || state_ == State::key_or_end;
   if (strip_ && naming) return has_comma_ ? comma_ : std::min(member_begin_, offset_);
   return offset_;
 }
@@ -221,8 +222,12 @@ std::size_t BodySkim::step(std::string_view piece, std::size_t at) {
 
 BodySkim::Member BodySkim::kind_of(std::string_view key) const {
   switch (key.size()) {  // most keys are told apart by their length
-    case 1: if (key == "n") return Member::sequences; break;
-    case 4: if (key == "user") return Member::user; break;
+    case 1:
+      if (key == "n") return Member::sequences;
+      break;
+    case 4:
+      if (key == "user") return Member::user;
+      break;
     case 5:
       if (key == "model") return Member::model;
       if (key == "input") return Member::text;
@@ -235,7 +240,9 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
       if (key == "messages") return Member::text;
       if (key == "priority") return Member::priority;
       break;
-    case 10: if (key == "session_id") return Member::session; break;
+    case 10:
+      if (key == "session_id") return Member::session;
+      break;
     default: break;
   }
   return strip_ && key.size() > 10 && is_forbidden(key) ? Member::forbidden : Member::other;
@@ -302,7 +309,8 @@ void BodySkim::end_value(std::uint64_t end) {
     case Member::session:
     case Member::user:
       // session_id wins over user wherever it stands.
-      if (state_ == State::in_string && (member_ == Member::session || !session_seen_)) facts_.session = decode_json_string(text_);
+      if (state_ == State::in_string && (member_ == Member::session || !session_seen_))
+        facts_.session = decode_json_string(text_);
       session_seen_ = session_seen_ || member_ == Member::session;
       break;
     case Member::text:
@@ -321,7 +329,9 @@ void BodySkim::end_value(std::uint64_t end) {
 }
 
 std::size_t BodySkim::take_scalar(std::string_view piece, std::size_t at) {
-  const auto plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '+' || c == 'E'; };
+  const auto plain = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '+' || c == 'E';
+  };
   std::size_t end = at + 1;
   while (end < piece.size() && plain(piece[end])) ++end;
   if (text_.size() < keep_limit) text_ += piece.substr(at, std::min(end - at, keep_limit - text_.size()));

@@ -23,10 +23,10 @@ class BodySkim {
   };
 
   struct Facts {
-    std::string model;               ///< decoded
-    bool has_model = false;          ///< a string, not null
-    Range model_value;               ///< the value with its quotes
-    bool model_wrong_type = false;   ///< neither string nor null
+    std::string model;              ///< decoded
+    bool has_model = false;         ///< a string, not null
+    Range model_value;              ///< the value with its quotes
+    bool model_wrong_type = false;  ///< neither string nor null
     bool stream = false;
     std::int64_t priority = 0;
     std::int64_t sequences = 1;      ///< n
@@ -56,18 +56,18 @@ class BodySkim {
 
  private:
   enum class State : std::uint8_t {
-    before,       ///< the opening brace
-    key_or_end,   ///< just behind the brace
-    key,          ///< behind a comma
+    before,      ///< the opening brace
+    key_or_end,  ///< just behind the brace
+    key,         ///< behind a comma
     in_key,
     colon,
-    value,        ///< its first byte
-    in_string,    ///< a top-level string value
-    in_scalar,    ///< number or literal at the top
-    nested,       ///< inside an object or list value
+    value,      ///< its first byte
+    in_string,  ///< a top-level string value
+    in_scalar,  ///< number or literal at the top
+    nested,     ///< inside an object or list value
     nested_string,
     comma_or_end,
-    after,        ///< the closing brace
+    after,  ///< the closing brace
     failed,
   };
 
@@ -85,7 +85,6 @@ class BodySkim {
   std::size_t skip_nested(std::string_view piece, std::size_t at);
   void see_nested_string_start(std::string_view piece, std::size_t at);
 
-
   bool strip_;
   State state_ = State::before;
   Member member_ = Member::other;
@@ -94,16 +93,16 @@ class BodySkim {
   bool media_string_ = false;
   bool first_value_in_list_ = false;
   bool ids_only_ = false;
-  std::string closers_;              ///< the closing brackets owed, innermost last
-  std::uint64_t offset_ = 0;         ///< of the piece being fed
-  std::uint64_t member_begin_ = 0;   ///< of the key's quote
-  std::uint64_t comma_ = 0;          ///< of the comma before this member, if has_comma_
+  std::string closers_;             ///< the closing brackets owed, innermost last
+  std::uint64_t offset_ = 0;        ///< of the piece being fed
+  std::uint64_t member_begin_ = 0;  ///< of the key's quote
+  std::uint64_t comma_ = 0;         ///< of the comma before this member, if has_comma_
   bool has_comma_ = false;
-  bool eat_comma_ = false;           ///< the blanked member was first: the next comma goes too
+  bool eat_comma_ = false;  ///< the blanked member was first: the next comma goes too
   std::uint64_t value_begin_ = 0;
   std::uint64_t media_begin_ = 0;
   std::uint64_t media_bytes_ = 0;
-  std::string text_;                 ///< raw bytes of the key or short value being read
+  std::string text_;  ///< raw bytes of the key or short value being read
   Facts facts_;
   std::vector<Range> blanks_;
   std::string complaint_;

@@ -16,7 +16,8 @@ namespace evenkeel::gateway {
 class BodyStream {
  public:
   /// `chunked`: the client sends chunks (decoded by `parser`) and so do we; else `length` bytes come and go.
-  BodyStream(bool strip, bool json, http::MessageParser& parser, bool chunked, std::uint64_t length, std::uint64_t limit)
+  BodyStream(bool strip, bool json, http::MessageParser& parser, bool chunked, std::uint64_t length,
+             std::uint64_t limit)
       : skim_(strip), json_(json), parser_(parser), chunked_(chunked), left_(length), limit_(limit) {}
 
   enum class Status : std::uint8_t { more, done, malformed, too_large };

@@ -62,8 +62,8 @@ void Breakers::probed(WorkerId worker, bool good) {
     } else {
       of.good = 0;
       // A probe that got lost says less than a request that was just answered.
-      const bool answers = of.last_success != Time::min() &&
-                           clock_.now() - of.last_success < settings_.interval * settings_.fall;
+      const bool answers =
+          of.last_success != Time::min() && clock_.now() - of.last_success < settings_.interval * settings_.fall;
       if (++of.bad >= settings_.fall && !answers) of.alive = false;
     }
     change = settle(of);
@@ -85,11 +85,13 @@ void Breakers::answered(WorkerId worker, Outcome outcome) {
       of.open_for = Duration(0);
     } else {
       ++of.faults;
-      const bool trip = of.trial || (!of.open && settings_.breaker_faults > 0 && of.faults >= settings_.breaker_faults && may_eject());
+      const bool trip = of.trial || (!of.open && settings_.breaker_faults > 0 &&
+                                     of.faults >= settings_.breaker_faults && may_eject());
       if (trip) {
         of.open = true;
         of.trial = false;
-        of.open_for = of.open_for == Duration(0) ? settings_.breaker_open : std::min(of.open_for * 2, settings_.breaker_cap);
+        of.open_for =
+            of.open_for == Duration(0) ? settings_.breaker_open : std::min(of.open_for * 2, settings_.breaker_cap);
         of.retry_at = clock_.now() + of.open_for;
         ++of.ejections;
       }

@@ -38,10 +38,10 @@ class Breakers {
  private:
   struct Entry {
     bool known = false;
-    bool alive = false;       ///< by probes
-    int good = 0;             ///< probes in a row
+    bool alive = false;  ///< by probes
+    int good = 0;        ///< probes in a row
     int bad = 0;
-    int faults = 0;           ///< in a row
+    int faults = 0;  ///< in a row
     bool open = false;
     bool trial = false;
     Time retry_at{};

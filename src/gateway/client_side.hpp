@@ -18,13 +18,13 @@ struct ClientSide {
 
   http::Fiber& fiber;
   http::Stream stream;
-  std::string host;              ///< the peer's address
+  std::string host;  ///< the peer's address
   bool fin_cancels;
   Outbox outbox;
-  std::string in;                ///< bytes read: the request at hand, then whatever follows it
-  std::size_t in_use = 0;        ///< how many of them belong to the request at hand
-  BodyStream* body = nullptr;    ///< of a body that is being streamed up and is not at its end
-  bool keep_alive = true;        ///< the connection goes on after this answer
+  std::string in;              ///< bytes read: the request at hand, then whatever follows it
+  std::size_t in_use = 0;      ///< how many of them belong to the request at hand
+  BodyStream* body = nullptr;  ///< of a body that is being streamed up and is not at its end
+  bool keep_alive = true;      ///< the connection goes on after this answer
 
   /// The request at hand will not be looked at again: its bytes may go. Views of its head end here.
   void release_request() {
@@ -37,7 +37,9 @@ struct ClientSide {
   }
 
   /// The client will not read the rest of an answer.
-  [[nodiscard]] bool gone() const { return stream.broken() || (fin_cancels && stream.peer_closed()) || !stream.is_open(); }
+  [[nodiscard]] bool gone() const {
+    return stream.broken() || (fin_cancels && stream.peer_closed()) || !stream.is_open();
+  }
 };
 
 }  // namespace evenkeel::gateway

@@ -95,9 +95,10 @@ http::Task<bool> Connection::serve_one() {
   }
   client_.fiber.clear_deadline();
   const bool delivered = co_await flush();
-  if (!delivered && request.outcome == fleet::Outcome::completed && request.attempts == 0) request.outcome = fleet::Outcome::cancelled;
+  if (!delivered && request.outcome == fleet::Outcome::completed && request.attempts == 0)
+    request.outcome = fleet::Outcome::cancelled;
   log_request(shard_, request);
-  co_return delivered && client_.keep_alive && !shard_.draining && client_.body == nullptr;
+  co_return delivered&& client_.keep_alive && !shard_.draining && client_.body == nullptr;
 }
 
 bool Connection::head_is_fit(Request& request) {
@@ -121,12 +122,14 @@ bool Connection::head_is_fit(Request& request) {
 
 void Connection::refuse(Request& request) {
   const ApiError& error = intake_.error();
-  request.outcome = error.status >= 500 && error.status != 501 ? fleet::Outcome::transport_fault : fleet::Outcome::client_fault;
+  request.outcome =
+      error.status >= 500 && error.status != 501 ? fleet::Outcome::transport_fault : fleet::Outcome::client_fault;
   request.fault = error.code;
   if (intake_.must_close()) client_.keep_alive = false;
   if (error.status == 503) {
     request.refusal = fleet::Refusal::no_worker;
-    answer_error(shard_, client_, request, error, "Retry-After: 1\r\nretry-after-ms: 1000\r\nX-Evenkeel-Refusal: no_worker\r\n");
+    answer_error(shard_, client_, request, error,
+                 "Retry-After: 1\r\nretry-after-ms: 1000\r\nX-Evenkeel-Refusal: no_worker\r\n");
     return;
   }
   answer_error(shard_, client_, request, error);
@@ -142,7 +145,8 @@ http::Task<void> Connection::answer(Request& request) {
     const Upstream* upstream = owner ? fleet.upstream(*owner).get() : nullptr;
     if (upstream == nullptr) upstream = fleet.only_worker();
     if (upstream == nullptr) {
-      answer_not_found(shard_, client_, request, fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
+      answer_not_found(shard_, client_, request,
+                       fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
       co_return;
     }
     const auto kept = shard_.fleet;
@@ -159,8 +163,9 @@ http::Task<void> Connection::answer(Request& request) {
     co_await exchange.run_at(*only);
     co_return;
   }
-  answer_not_found(shard_, client_, request,
-                   fmt::format("{} names no model in its body, and there is more than one worker it could mean.", request.path));
+  answer_not_found(
+      shard_, client_, request,
+      fmt::format("{} names no model in its body, and there is more than one worker it could mean.", request.path));
 }
 
 http::Task<bool> Connection::flush() {

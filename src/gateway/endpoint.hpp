@@ -14,16 +14,16 @@ enum class Dialect : std::uint8_t {
 };
 
 enum class Route : std::uint8_t {
-  model_body,    ///< POST with a JSON body that names the model
-  multipart,     ///< passed through; the model is not read
-  response_id,   ///< /v1/responses/{id}[/cancel]: to the worker that made the id
-  models,        ///< answered here
+  model_body,   ///< POST with a JSON body that names the model
+  multipart,    ///< passed through; the model is not read
+  response_id,  ///< /v1/responses/{id}[/cancel]: to the worker that made the id
+  models,       ///< answered here
   health,
   ready,
   version,
-  metrics,       ///< answered here if switched on
-  other,         ///< under /v1/: by the model in the body if there is one, else the only worker
-  unknown,       ///< 404
+  metrics,  ///< answered here if switched on
+  other,    ///< under /v1/: by the model in the body if there is one, else the only worker
+  unknown,  ///< 404
 };
 
 struct Endpoint {

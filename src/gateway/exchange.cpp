@@ -48,7 +48,8 @@ class PostedVerdict final : public dispatch::Waiter, public std::enable_shared_f
 
 std::string retry_fields(Duration after) {
   const auto millis = std::max<std::int64_t>(1, after / std::chrono::milliseconds(1));
-  return fmt::format("Retry-After: {}\r\nretry-after-ms: {}\r\n", std::clamp<std::int64_t>((millis + 999) / 1000, 1, 59), millis);
+  return fmt::format("Retry-After: {}\r\nretry-after-ms: {}\r\n",
+                     std::clamp<std::int64_t>((millis + 999) / 1000, 1, 59), millis);
 }
 
 std::string_view words(fleet::Refusal refusal) {
@@ -87,7 +88,8 @@ void answer_whole(Shard& shard, ClientSide& client, Request& request, int status
   (void)client.outbox.put(parts);
 }
 
-void answer_error(Shard& shard, ClientSide& client, Request& request, const ApiError& error, std::string_view extra_fields) {
+void answer_error(Shard& shard, ClientSide& client, Request& request, const ApiError& error,
+                  std::string_view extra_fields) {
   answer_json(shard, client, request, error.status, error_body(request.endpoint.dialect, error), extra_fields);
 }
 
@@ -238,7 +240,7 @@ void Exchange::answer_failure(AttemptResult& result) {
   request_.outcome = result.outcome;
   request_.fault = result.fault;
   if (client_.body != nullptr) client_.keep_alive = false;  // the rest of its body is still to come
-  if (!result.held_head.empty()) {  // the engine's own answer, as it came
+  if (!result.held_head.empty()) {                          // the engine's own answer, as it came
     request_.status = result.status;
     request_.bytes_out += result.held_body.size();
     const std::string_view parts[] = {result.held_head, result.held_body};
@@ -257,7 +259,8 @@ void Exchange::answer_failure(AttemptResult& result) {
   } else if (result.fault == "body_too_large") {
     error.status = 413;
     error.type = "invalid_request_error";
-    error.message = fmt::format("The request body is over the limit of {} bytes.", shard_.shared.settings.limits.body.value());
+    error.message =
+        fmt::format("The request body is over the limit of {} bytes.", shard_.shared.settings.limits.body.value());
   } else if (result.outcome == Outcome::client_fault) {
     error.status = result.timed_out ? 408 : 400;
     error.type = "invalid_request_error";

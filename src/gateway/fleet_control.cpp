@@ -16,8 +16,8 @@ constexpr Duration models_every = std::chrono::seconds(10);
 
 }  // namespace
 
-FleetControl::FleetControl(const config::ServeSettings& settings, http::EventLoop& loop, dispatch::Dispatcher& dispatcher,
-                           Breakers& breakers, Publish publish)
+FleetControl::FleetControl(const config::ServeSettings& settings, http::EventLoop& loop,
+                           dispatch::Dispatcher& dispatcher, Breakers& breakers, Publish publish)
     : settings_(settings), loop_(loop), dispatcher_(dispatcher), breakers_(breakers), publish_(std::move(publish)) {
   for (const auto& model : settings_.models) (void)model_id(model.name);
   rebuild_map();
@@ -67,7 +67,8 @@ Result<WorkerId> FleetControl::add(const config::WorkerSetting& setting) {
   breakers_.add(id);
   Worker* const kept = worker.get();
   if (workers_.size() <= id.value) workers_.resize(id.value + 1);
-  if (workers_[id.value] != nullptr && workers_[id.value]->fiber != nullptr) retired_.push_back(std::move(workers_[id.value]));
+  if (workers_[id.value] != nullptr && workers_[id.value]->fiber != nullptr)
+    retired_.push_back(std::move(workers_[id.value]));
   workers_[id.value] = std::move(worker);
   if (!setting.models.empty()) {
     std::vector<engines::ModelCard> cards;
@@ -75,7 +76,8 @@ Result<WorkerId> FleetControl::add(const config::WorkerSetting& setting) {
     take_models(*kept, std::move(cards));
   }
   rebuild_map();
-  kept->fiber = &loop_.spawn([](http::Fiber& fiber, FleetControl* self, Worker* of) { return self->watch(fiber, of); }, this, kept);
+  kept->fiber = &loop_.spawn([](http::Fiber& fiber, FleetControl* self, Worker* of) { return self->watch(fiber, of); },
+                             this, kept);
   return id;
 }
 
@@ -150,9 +152,11 @@ http::Task<http::FetchResult> FleetControl::get(http::Fiber& fiber, Worker& work
   request.path = worker.upstream->base_path + std::string(path);
   request.host = worker.upstream->authority;
   request.fields.emplace_back("User-Agent", "evenkeel");
-  if (!worker.upstream->authorization.empty()) request.fields.emplace_back("Authorization", worker.upstream->authorization);
+  if (!worker.upstream->authorization.empty())
+    request.fields.emplace_back("Authorization", worker.upstream->authorization);
   const Time deadline = fiber.loop().now() + settings_.health.timeout;
-  co_return co_await http::fetch(fiber, worker.upstream->address, std::move(request), deadline, answer_limit, &worker.connections);
+  co_return co_await http::fetch(fiber, worker.upstream->address, std::move(request), deadline, answer_limit,
+                                 &worker.connections);
 }
 
 http::Task<void> FleetControl::probe(http::Fiber& fiber, Worker& worker) {
@@ -209,7 +213,8 @@ http::Task<void> FleetControl::discover_kind(http::Fiber& fiber, Worker& worker)
     worker.limit = worker.ceiling = worker.upstream->adapter->default_max_in_flight();
     dispatcher_.set_max_in_flight(worker.id, worker.limit);
   }
-  spdlog::info("worker {} is {}; at most {} requests in flight", worker.upstream->name, worker.facts.engine, worker.limit);
+  spdlog::info("worker {} is {}; at most {} requests in flight", worker.upstream->name, worker.facts.engine,
+               worker.limit);
   rebuild_map();
 }
 
@@ -220,8 +225,9 @@ http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Worker& worker) {
   }
   const auto answer = co_await get(fiber, worker, "/v1/models");
   if (answer.status != http::ClientStatus::ok || answer.code != 200) {
-    worker.facts.last_error = fmt::format("/v1/models: {}", answer.status == http::ClientStatus::ok ? std::to_string(answer.code)
-                                                                                                   : std::string(http::to_string(answer.status)));
+    worker.facts.last_error = fmt::format("/v1/models: {}", answer.status == http::ClientStatus::ok
+                                                                ? std::to_string(answer.code)
+                                                                : std::string(http::to_string(answer.status)));
     co_return false;
   }
   auto cards = engines::read_models(answer.body);
@@ -241,7 +247,8 @@ http::Task<void> FleetControl::scrape(http::Fiber& fiber, Worker& worker) {
   const Time asked = fiber.loop().now();
   for (const auto& what : scrapes) {
     auto answer = co_await get(fiber, worker, what.path);
-    bodies.push_back(answer.status == http::ClientStatus::ok && answer.code == 200 ? std::move(answer.body) : std::string());
+    bodies.push_back(answer.status == http::ClientStatus::ok && answer.code == 200 ? std::move(answer.body)
+                                                                                   : std::string());
   }
   if (worker.stopped) co_return;
   const engines::Report report = worker.upstream->adapter->read(bodies);
@@ -268,7 +275,8 @@ void FleetControl::take_limit(Worker& worker, const engines::Report& report) {
     worker.preemptions = report.preemptions_total;
     const double running = report.running.value_or(0);
     if (*report.preemptions_total > before) {
-      limit = std::max<std::int64_t>(1, static_cast<std::int64_t>(0.8 * std::min(static_cast<double>(limit), std::max(running, 1.0))));
+      limit = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(0.8 * std::min(static_cast<double>(limit), std::max(running, 1.0))));
       spdlog::warn("worker {} preempts: at most {} requests in flight from now on", worker.upstream->name, limit);
     } else if (limit < worker.ceiling && running >= 0.95 * static_cast<double>(limit)) {
       ++limit;
@@ -326,7 +334,8 @@ void FleetControl::rebuild_map() {
     map->names.emplace(served_[i], map->served.back());
   }
   for (const auto& model : settings_.models) {
-    for (const auto& alias : model.aliases) map->names.emplace(alias, ModelName{model_ids_.at(model.name), model.name, true});
+    for (const auto& alias : model.aliases)
+      map->names.emplace(alias, ModelName{model_ids_.at(model.name), model.name, true});
   }
   map_ = map;
   publish_(std::move(map));

@@ -61,9 +61,9 @@ class FleetControl {
     bool kind_known = false;
     bool stopped = false;
     Time models_read = Time::min();
-    std::int64_t limit = 0;       ///< in force
-    std::int64_t ceiling = 0;     ///< what it was learned down from
-    bool limit_given = false;     ///< by the operator: never learned
+    std::int64_t limit = 0;    ///< in force
+    std::int64_t ceiling = 0;  ///< what it was learned down from
+    bool limit_given = false;  ///< by the operator: never learned
     std::optional<double> preemptions;
     http::Fiber* fiber = nullptr;
     http::ConnectionPool connections{{}};
@@ -90,7 +90,7 @@ class FleetControl {
   std::vector<std::unique_ptr<Worker>> workers_;  // by WorkerId
   std::vector<std::unique_ptr<Worker>> retired_;  // whose name joined again while their fiber was ending
   std::map<std::string, ModelId> model_ids_;
-  std::vector<std::string> served_;               // by ModelId
+  std::vector<std::string> served_;  // by ModelId
   std::shared_ptr<const FleetMap> map_ = std::make_shared<FleetMap>();
   bool stopped_ = false;
 };

@@ -19,7 +19,7 @@ struct Upstream {
   WorkerId id;
   std::string name;
   http::Address address;
-  std::string authority;      ///< Host header
+  std::string authority;  ///< Host header
   std::string base_path;
   std::string authorization;  ///< whole field value, or empty
   const engines::Adapter* adapter = nullptr;
@@ -41,11 +41,11 @@ struct StringHash {
 struct FleetMap {
   std::vector<std::shared_ptr<const Upstream>> upstreams;  ///< by WorkerId; null where removed
   boost::unordered_flat_map<std::string, ModelName, StringHash, std::equal_to<>> names;
-  std::vector<ModelName> served;                           ///< models some worker serves or the operator named
-  std::vector<config::Timeouts> timeouts;                  ///< by ModelId
-  bool undiscovered = false;                               ///< a worker has not told its models yet
+  std::vector<ModelName> served;           ///< models some worker serves or the operator named
+  std::vector<config::Timeouts> timeouts;  ///< by ModelId
+  bool undiscovered = false;               ///< a worker has not told its models yet
 
-  std::vector<std::int64_t> max_model_len;                 ///< by ModelId; 0 = not told
+  std::vector<std::int64_t> max_model_len;  ///< by ModelId; 0 = not told
 
   [[nodiscard]] const ModelName* find(std::string_view name) const {
     const auto at = names.find(name);

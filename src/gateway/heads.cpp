@@ -25,7 +25,8 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 }
 
 bool among(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::any_of(names.begin(), names.end(), [&](std::string_view other) { return equals_ignoring_case(name, other); });
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view other) { return equals_ignoring_case(name, other); });
 }
 
 /// RFC 9110 7.6.1, but for what Connection itself names.
@@ -137,7 +138,8 @@ void append_upstream_head(std::string& out, const Request& request, const Upstre
   if (!upstream.authorization.empty()) append_field(out, "Authorization", upstream.authorization);
   if (request.chunked_up) {
     append_field(out, "Transfer-Encoding", "chunked");
-  } else if (request.up_length > 0 || request.method == "POST" || request.method == "PUT" || request.method == "PATCH") {
+  } else if (request.up_length > 0 || request.method == "POST" || request.method == "PUT" ||
+             request.method == "PATCH") {
     out += "Content-Length: ";
     append_number(out, request.up_length);
     out += "\r\n";

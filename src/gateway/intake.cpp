@@ -136,12 +136,14 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
   }
   if (head.body == BodyKind::none) co_return wants_json(request) ? skim_whole(request) : Status::request;
   if (head.content_length > static_cast<std::uint64_t>(limits.body.value())) {
-    co_return refuse(413, "body_too_large", fmt::format("The request body is over the limit of {} bytes.", limits.body.value()), true);
+    co_return refuse(413, "body_too_large",
+                     fmt::format("The request body is over the limit of {} bytes.", limits.body.value()), true);
   }
   if (const auto coding = head.find(request.head_bytes, "content-encoding"); coding && wants_json(request)) {
     if (shard_.fleet->served.size() != 1 && !equals_ignoring_case(trim(*coding), "identity")) {
-      co_return refuse(415, "encoded_body",
-                       fmt::format("The body is {}-encoded, so the model in it cannot be read; send it plain.", *coding), true);
+      co_return refuse(
+          415, "encoded_body",
+          fmt::format("The body is {}-encoded, so the model in it cannot be read; send it plain.", *coding), true);
     }
   }
   if (const auto expect = head.find(request.head_bytes, "expect"); expect && !request.http10) {
@@ -155,7 +157,8 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
   }
   client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   if (head.body == BodyKind::chunked) co_return co_await read_chunked(request);
-  if (head.content_length > static_cast<std::uint64_t>(limits.kept_body.value())) co_return co_await begin_stream(request, false);
+  if (head.content_length > static_cast<std::uint64_t>(limits.kept_body.value()))
+    co_return co_await begin_stream(request, false);
   const std::size_t whole = head.size + head.content_length;
   while (client_.in.size() < whole) {
     const bool more = co_await fill();
@@ -186,14 +189,16 @@ http::Task<Intake::Status> Intake::read_chunked(Request& request) {
       client_.in.erase(0, chunks.consumed);
       if (chunks.status == ParseStatus::malformed) co_return refuse(400, "malformed_chunks", parser_.complaint(), true);
       if (chunks.status == ParseStatus::done) break;
-      if (request.body.size() > static_cast<std::size_t>(limits.kept_body.value())) co_return co_await begin_stream(request, true);
+      if (request.body.size() > static_cast<std::size_t>(limits.kept_body.value()))
+        co_return co_await begin_stream(request, true);
     }
     const bool more = co_await fill();
     if (!more) co_return body_missing();
     client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
   request.body_bytes = request.body.size();
-  if (request.body.size() > static_cast<std::size_t>(limits.body.value())) co_return refuse(413, "body_too_large", "The request body is too large.");
+  if (request.body.size() > static_cast<std::size_t>(limits.body.value()))
+    co_return refuse(413, "body_too_large", "The request body is too large.");
   co_return wants_json(request) ? skim_whole(request) : Status::request;
 }
 
@@ -238,7 +243,8 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
     client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
   if (status == BodyStream::Status::malformed) co_return refuse(400, "malformed_body", stream_->complaint(), true);
-  if (status == BodyStream::Status::too_large) co_return refuse(413, "body_too_large", "The request body is too large.", true);
+  if (status == BodyStream::Status::too_large)
+    co_return refuse(413, "body_too_large", "The request body is too large.", true);
   if (status == BodyStream::Status::more) client_.body = &*stream_;
   request.facts = stream_->skim().facts();
   co_return Status::request;
@@ -265,7 +271,8 @@ Intake::Status Intake::understand(Request& request) {
   request.model_label = "unknown";
   if (!request.streamed) request.up_length = request.body.size();
   const Route route = request.endpoint.route;
-  if (route != Route::model_body && route != Route::other && route != Route::unknown && route != Route::multipart) return Status::request;
+  if (route != Route::model_body && route != Route::other && route != Route::unknown && route != Route::multipart)
+    return Status::request;
   const FleetMap& fleet = *shard_.fleet;
   const BodySkim::Facts& facts = request.facts;
   if (facts.model_wrong_type) {
@@ -277,10 +284,13 @@ Intake::Status Intake::understand(Request& request) {
   if (facts.has_model && !facts.model.empty()) {
     name = fleet.find(facts.model);
     if (name == nullptr && fleet.undiscovered) {
-      return refuse(503, "no_worker", fmt::format("A worker has not been reached yet, and the model \"{}\" is served by no other.", facts.model));
+      return refuse(
+          503, "no_worker",
+          fmt::format("A worker has not been reached yet, and the model \"{}\" is served by no other.", facts.model));
     }
     if (name == nullptr) {
-      refuse(404, "model_not_found", fmt::format("The model \"{}\" does not exist. Served here: {}.", facts.model, list_models(fleet)));
+      refuse(404, "model_not_found",
+             fmt::format("The model \"{}\" does not exist. Served here: {}.", facts.model, list_models(fleet)));
       error_.param = "model";
       return Status::refused;
     }
@@ -335,7 +345,8 @@ void Intake::identify_client(Request& request) const {
     const auto value = request.head->find(request.head_bytes, name);
     if (!value || value->empty()) continue;
     request.client = ClientKey{hash_text(*value, 1)};
-    request.client_label = fmt::format("{}:{:08x}", name, static_cast<std::uint32_t>(request.client.value));  // never the key
+    request.client_label =
+        fmt::format("{}:{:08x}", name, static_cast<std::uint32_t>(request.client.value));  // never the key
     break;
   }
   if (request.client_label.empty()) {

@@ -14,7 +14,8 @@ namespace evenkeel::gateway {
 /// BodyStream for the rest), and understands it: endpoint, model, estimate, client, affinity.
 class Intake {
  public:
-  Intake(Shard& shard, ClientSide& client, http::MessageParser& parser) : shard_(shard), client_(client), parser_(parser) {}
+  Intake(Shard& shard, ClientSide& client, http::MessageParser& parser)
+      : shard_(shard), client_(client), parser_(parser) {}
 
   enum class Status : std::uint8_t { request, closed, refused };
 

@@ -45,7 +45,8 @@ void answer_ready(Shard& shard, ClientSide& client, Request& request) {
     append_json_string(missing, model.served);
   }
   const bool ready = !fleet.served.empty() && missing.empty() && !shard.draining;
-  const std::string body = fmt::format("{{\"ready\":{},\"models\":{},\"without_worker\":[{}]}}", ready, fleet.served.size(), missing);
+  const std::string body =
+      fmt::format("{{\"ready\":{},\"models\":{},\"without_worker\":[{}]}}", ready, fleet.served.size(), missing);
   answer_json(shard, client, request, ready ? 200 : 503, body);
 }
 
@@ -86,7 +87,8 @@ bool answer_locally(Shard& shard, ClientSide& client, Request& request) {
   request.outcome = Outcome::completed;
   const Route route = request.endpoint.route;
   const bool cors = !shard.shared.settings.cors_origins.empty();
-  if (request.method == "OPTIONS" && (cors || route == Route::unknown)) return answer_preflight(shard, client, request), true;
+  if (request.method == "OPTIONS" && (cors || route == Route::unknown))
+    return answer_preflight(shard, client, request), true;
   const bool reads = method_is(request, {"GET", "HEAD"});
   switch (route) {
     case Route::health:
@@ -94,7 +96,8 @@ bool answer_locally(Shard& shard, ClientSide& client, Request& request) {
     case Route::version:
     case Route::models:
       if (!reads) {
-        answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path is read with GET.", "Allow: GET, HEAD, OPTIONS\r\n");
+        answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path is read with GET.",
+                           "Allow: GET, HEAD, OPTIONS\r\n");
       } else if (route == Route::health) {
         answer_json(shard, client, request, 200, "{\"status\":\"ok\"}");
       } else if (route == Route::ready) {
@@ -114,7 +117,8 @@ bool answer_locally(Shard& shard, ClientSide& client, Request& request) {
       return true;
     case Route::model_body:
       if (request.method == "POST") return false;
-      answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path takes POST.", "Allow: POST, OPTIONS\r\n");
+      answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path takes POST.",
+                         "Allow: POST, OPTIONS\r\n");
       return true;
     case Route::unknown:
       answer_not_found(shard, client, request, fmt::format("There is nothing at {}.", request.path));

@@ -23,8 +23,8 @@ double sum(const Shards& shards, Cell ShardCounters::*cell) {
   return total;
 }
 
-void append_one(std::string& out, const Shards& shards, std::string_view name, std::string_view type, std::string_view help,
-                Cell ShardCounters::*cell) {
+void append_one(std::string& out, const Shards& shards, std::string_view name, std::string_view type,
+                std::string_view help, Cell ShardCounters::*cell) {
   append_help(out, name, type, help);
   append_sample(out, name, {}, sum(shards, cell));
 }
@@ -36,7 +36,8 @@ void append_histogram(std::string& out, const Shards& shards, std::string_view n
   double seconds = 0;
   for (std::size_t i = 0; i <= SecondsHistogram::bounds.size(); ++i) {
     for (const auto& shard : shards) below += (shard->counters.*member).bucket(i);
-    const std::string bound = i < SecondsHistogram::bounds.size() ? fmt::format("le=\"{}\"", SecondsHistogram::bounds[i]) : "le=\"+Inf\"";
+    const std::string bound =
+        i < SecondsHistogram::bounds.size() ? fmt::format("le=\"{}\"", SecondsHistogram::bounds[i]) : "le=\"+Inf\"";
     append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
   }
   for (const auto& shard : shards) seconds += (shard->counters.*member).sum_seconds();
@@ -58,16 +59,19 @@ void append_requests(std::string& out, const Shards& shards) {
   append_help(out, "evenkeel_requests_total", "counter", "Requests ended, by outcome class.");
   for (const auto outcome : fleet::all_outcomes) {
     double total = 0;
-    for (const auto& shard : shards) total += static_cast<double>(shard->counters.outcomes[static_cast<std::size_t>(outcome)].get());
+    for (const auto& shard : shards)
+      total += static_cast<double>(shard->counters.outcomes[static_cast<std::size_t>(outcome)].get());
     append_sample(out, "evenkeel_requests_total", fmt::format("outcome=\"{}\"", fleet::to_string(outcome)), total);
   }
   append_help(out, "evenkeel_refusals_total", "counter", "Requests refused by the router, by reason.");
   for (const auto refusal : fleet::all_refusals) {
     double total = 0;
-    for (const auto& shard : shards) total += static_cast<double>(shard->counters.refusals[static_cast<std::size_t>(refusal)].get());
+    for (const auto& shard : shards)
+      total += static_cast<double>(shard->counters.refusals[static_cast<std::size_t>(refusal)].get());
     append_sample(out, "evenkeel_refusals_total", fmt::format("reason=\"{}\"", fleet::to_string(refusal)), total);
   }
-  append_help(out, "evenkeel_answers_total", "counter", "Answers begun, by class of status; none = the client got no status.");
+  append_help(out, "evenkeel_answers_total", "counter",
+              "Answers begun, by class of status; none = the client got no status.");
   constexpr std::array<std::string_view, 6> names = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
   for (std::size_t i = 0; i < names.size(); ++i) {
     double total = 0;
@@ -78,20 +82,22 @@ void append_requests(std::string& out, const Shards& shards) {
 
 void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, const Breakers& breakers) {
   const auto workers = dispatcher.workers();
-  append_by_worker(out, workers, "evenkeel_worker_routable", "gauge", "1 if requests can be sent to the worker.", [](const auto& w) {
-    return w.state == dispatch::WorkerState::routable || w.state == dispatch::WorkerState::trial ? 1.0 : 0.0;
-  });
+  append_by_worker(
+      out, workers, "evenkeel_worker_routable", "gauge", "1 if requests can be sent to the worker.", [](const auto& w) {
+        return w.state == dispatch::WorkerState::routable || w.state == dispatch::WorkerState::trial ? 1.0 : 0.0;
+      });
   append_by_worker(out, workers, "evenkeel_worker_in_flight", "gauge", "Open leases.",
                    [](const auto& w) { return static_cast<double>(w.load.in_flight); });
   append_by_worker(out, workers, "evenkeel_worker_max_in_flight", "gauge", "Limit of open leases.",
                    [](const auto& w) { return static_cast<double>(w.spec.max_in_flight); });
   append_by_worker(out, workers, "evenkeel_worker_kv_tokens", "gauge", "KV tokens of open leases.",
                    [](const auto& w) { return w.load.kv_tokens().as_double(); });
-  append_by_worker(out, workers, "evenkeel_worker_foreign_requests", "gauge", "Requests the engine reports beyond ours.",
-                   [](const auto& w) { return w.foreign_requests; });
+  append_by_worker(out, workers, "evenkeel_worker_foreign_requests", "gauge",
+                   "Requests the engine reports beyond ours.", [](const auto& w) { return w.foreign_requests; });
   append_by_worker(out, workers, "evenkeel_worker_rate", "gauge", "Learned work per second at the present concurrency.",
                    [](const auto& w) { return w.rate; });
-  append_by_worker(out, workers, "evenkeel_worker_signal_age_seconds", "gauge", "Age of the engine's last report; -1 = none.",
+  append_by_worker(out, workers, "evenkeel_worker_signal_age_seconds", "gauge",
+                   "Age of the engine's last report; -1 = none.",
                    [](const auto& w) { return w.reported ? to_seconds(w.signal_age) : -1.0; });
   append_by_worker(out, workers, "evenkeel_worker_leases_total", "counter", "Leases ever begun.",
                    [](const auto& w) { return static_cast<double>(w.leases_begun); });
@@ -114,28 +120,41 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
                          const observe::LogWriter* log) {
   std::string out;
   out.reserve(16384);
-  append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.", &ShardCounters::connections_open);
+  append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.",
+             &ShardCounters::connections_open);
   append_one(out, shards, "evenkeel_requests_open", "gauge", "Requests being served.", &ShardCounters::requests_open);
   append_requests(out, shards);
   append_one(out, shards, "evenkeel_retries_total", "counter", "Attempts after the first.", &ShardCounters::retries);
-  append_one(out, shards, "evenkeel_retries_denied_total", "counter", "Retries the budget did not have.", &ShardCounters::retries_denied);
-  append_one(out, shards, "evenkeel_reused_connection_retries_total", "counter", "Repeats because a kept connection had died.",
-             &ShardCounters::reused_socket_retries);
-  append_one(out, shards, "evenkeel_streams_cut_total", "counter", "Answers that broke after they had begun.", &ShardCounters::streams_cut);
-  append_one(out, shards, "evenkeel_error_events_held_total", "counter", "Streams whose first event was an error.", &ShardCounters::held_errors);
-  append_one(out, shards, "evenkeel_alias_edits_total", "counter", "Model names replaced in bodies.", &ShardCounters::alias_edits);
-  append_one(out, shards, "evenkeel_transfer_edits_total", "counter", "Transfer and rank fields removed from bodies.", &ShardCounters::transfer_edits);
+  append_one(out, shards, "evenkeel_retries_denied_total", "counter", "Retries the budget did not have.",
+             &ShardCounters::retries_denied);
+  append_one(out, shards, "evenkeel_reused_connection_retries_total", "counter",
+             "Repeats because a kept connection had died.", &ShardCounters::reused_socket_retries);
+  append_one(out, shards, "evenkeel_streams_cut_total", "counter", "Answers that broke after they had begun.",
+             &ShardCounters::streams_cut);
+  append_one(out, shards, "evenkeel_error_events_held_total", "counter", "Streams whose first event was an error.",
+             &ShardCounters::held_errors);
+  append_one(out, shards, "evenkeel_alias_edits_total", "counter", "Model names replaced in bodies.",
+             &ShardCounters::alias_edits);
+  append_one(out, shards, "evenkeel_transfer_edits_total", "counter", "Transfer and rank fields removed from bodies.",
+             &ShardCounters::transfer_edits);
   append_one(out, shards, "evenkeel_events_total", "counter", "Stream events relayed.", &ShardCounters::events);
   append_one(out, shards, "evenkeel_upload_bytes_total", "counter", "Body bytes to workers.", &ShardCounters::bytes_up);
-  append_one(out, shards, "evenkeel_answer_bytes_total", "counter", "Body bytes to clients.", &ShardCounters::bytes_down);
-  append_one(out, shards, "evenkeel_prompt_tokens_total", "counter", "Prompt tokens of ended requests.", &ShardCounters::prompt_tokens);
-  append_one(out, shards, "evenkeel_output_tokens_total", "counter", "Output tokens of ended requests.", &ShardCounters::output_tokens);
-  append_one(out, shards, "evenkeel_upstream_connects_total", "counter", "Connections opened to workers.", &ShardCounters::upstream_connects);
-  append_one(out, shards, "evenkeel_upstream_reuses_total", "counter", "Attempts over a kept connection.", &ShardCounters::upstream_reuses);
+  append_one(out, shards, "evenkeel_answer_bytes_total", "counter", "Body bytes to clients.",
+             &ShardCounters::bytes_down);
+  append_one(out, shards, "evenkeel_prompt_tokens_total", "counter", "Prompt tokens of ended requests.",
+             &ShardCounters::prompt_tokens);
+  append_one(out, shards, "evenkeel_output_tokens_total", "counter", "Output tokens of ended requests.",
+             &ShardCounters::output_tokens);
+  append_one(out, shards, "evenkeel_upstream_connects_total", "counter", "Connections opened to workers.",
+             &ShardCounters::upstream_connects);
+  append_one(out, shards, "evenkeel_upstream_reuses_total", "counter", "Attempts over a kept connection.",
+             &ShardCounters::upstream_reuses);
   append_histogram(out, shards, "evenkeel_queue_seconds", "Time in the waiting pool.", &ShardCounters::queue);
-  append_histogram(out, shards, "evenkeel_first_byte_seconds", "Arrival to the first byte of the answer.", &ShardCounters::first_byte);
+  append_histogram(out, shards, "evenkeel_first_byte_seconds", "Arrival to the first byte of the answer.",
+                   &ShardCounters::first_byte);
   append_histogram(out, shards, "evenkeel_total_seconds", "Arrival to the end.", &ShardCounters::total);
-  append_histogram(out, shards, "evenkeel_cancel_seconds", "Client seen gone to worker's connection closed.", &ShardCounters::cancel);
+  append_histogram(out, shards, "evenkeel_cancel_seconds", "Client seen gone to worker's connection closed.",
+                   &ShardCounters::cancel);
   append_workers(out, dispatcher, breakers);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");
   append_sample(out, "evenkeel_log_lines_dropped_total", {}, log == nullptr ? 0 : static_cast<double>(log->dropped()));

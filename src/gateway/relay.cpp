@@ -76,7 +76,8 @@ void Attempt::take_head(std::string_view bytes) {
   left_ = head.body == BodyKind::length ? head.content_length : 0;
   answer_head_.reserve(head.size + 512);
   append_answer_head(answer_head_, head, buffer, request_, shard_.shared.settings, style_);
-  stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte) : deadline_after(now(), request_.timeouts.silence);
+  stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte)
+                                          : deadline_after(now(), request_.timeouts.silence);
 
   if (bodyless) return body_complete();
   take_body(buffer.substr(head.size));
@@ -195,9 +196,10 @@ bool Attempt::take_event(std::string_view event) {
     const std::int64_t stated = scan_.stated_tokens();
     // Fractions are carried by rounding the running total, so that 1.5 tokens an event come out right.
     const double factor = stated > 0 ? 0 : shard_.tokens_per_event(upstream_.id);
-    const auto count = stated > 0 ? stated
-                                  : static_cast<std::int64_t>(factor * static_cast<double>(scan_.content_events())) -
-                                        static_cast<std::int64_t>(factor * static_cast<double>(scan_.content_events() - 1));
+    const auto count = stated > 0
+                           ? stated
+                           : static_cast<std::int64_t>(factor * static_cast<double>(scan_.content_events())) -
+                                 static_cast<std::int64_t>(factor * static_cast<double>(scan_.content_events() - 1));
     lease_.generated(Tokens(count));
     request_.output_from = stated > 0 ? fleet::TokenSource::token_ids : fleet::TokenSource::events;
     note_first_byte();
@@ -364,7 +366,8 @@ void Attempt::settle_usage(const std::optional<Usage>& usage) {
     lease_.settle(prompt, Tokens(usage->output));
     request_.prompt_from = usage->prompt > 0 ? fleet::TokenSource::usage : fleet::TokenSource::estimate;
     request_.output_from = fleet::TokenSource::usage;
-    if (usage->prompt > 0 && request_.facts.text_bytes >= 64 && request_.facts.prompt_ids == 0 && request_.facts.media_parts == 0) {
+    if (usage->prompt > 0 && request_.facts.text_bytes >= 64 && request_.facts.prompt_ids == 0 &&
+        request_.facts.media_parts == 0) {
       double& ratio = shard_.tokens_per_byte(request_.model);
       ratio += (static_cast<double>(usage->prompt) / static_cast<double>(request_.facts.text_bytes) - ratio) / 32;
     }

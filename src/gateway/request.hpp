@@ -18,7 +18,9 @@
 namespace evenkeel::gateway {
 
 /// `from` + `limit`, or never for a limit that is off.
-[[nodiscard]] inline Time deadline_after(Time from, Duration limit) { return limit == Duration(0) ? Time::max() : from + limit; }
+[[nodiscard]] inline Time deadline_after(Time from, Duration limit) {
+  return limit == Duration(0) ? Time::max() : from + limit;
+}
 
 /// One request as the pipeline carries it from its head to its log line. Lives in the connection's frame; the
 /// views in it are of the connection's input buffer, which stands still until the answer has begun.
@@ -28,37 +30,37 @@ struct Request {
   const http::Head* head = nullptr;
   std::string_view head_bytes;
   std::string_view method;
-  std::string_view path;             ///< without query
-  std::string_view target;           ///< with query
+  std::string_view path;    ///< without query
+  std::string_view target;  ///< with query
   Endpoint endpoint;
-  std::string id;                    ///< X-Request-Id, the client's or ours
-  std::string client_label;          ///< for the log: a header's name and a hash, or the address
+  std::string id;            ///< X-Request-Id, the client's or ours
+  std::string client_label;  ///< for the log: a header's name and a hash, or the address
   ClientKey client;
   bool http10 = false;
-  bool head_only = false;            ///< HEAD
+  bool head_only = false;  ///< HEAD
 
   // The body: whole in `body`, or, if `streamed`, its first part.
-  std::string body;                  ///< as it goes up (edits done)
+  std::string body;  ///< as it goes up (edits done)
   bool streamed = false;
-  bool chunked_up = false;           ///< length unknown: goes up chunked
-  std::uint64_t up_length = 0;       ///< Content-Length that goes up, unless chunked_up
-  std::uint64_t body_bytes = 0;      ///< size as the client sent it, so far
+  bool chunked_up = false;       ///< length unknown: goes up chunked
+  std::uint64_t up_length = 0;   ///< Content-Length that goes up, unless chunked_up
+  std::uint64_t body_bytes = 0;  ///< size as the client sent it, so far
   BodySkim::Facts facts;
 
   // Where it belongs.
   ModelId model;
-  std::string model_label;           ///< as served, or "unknown"
+  std::string model_label;  ///< as served, or "unknown"
   config::Timeouts timeouts;
   Tokens prompt_estimate;
   std::uint64_t affinity_key = 0;
 
   // What became of it.
   int attempts = 0;
-  int status = 0;                    ///< sent to the client
+  int status = 0;  ///< sent to the client
   fleet::Outcome outcome = fleet::Outcome::cancelled;
   std::optional<fleet::Refusal> refusal;
-  std::string_view fault;            ///< a literal: what went wrong, for the log
-  std::string worker;                ///< name of the last one tried
+  std::string_view fault;  ///< a literal: what went wrong, for the log
+  std::string worker;      ///< name of the last one tried
   fleet::Receipt receipt;
   Duration queued{};
   std::optional<Time> first_byte;

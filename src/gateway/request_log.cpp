@@ -11,7 +11,10 @@ void log_request(Shard& shard, const Request& request) {
   const Time now = shard.loop.now();
   const Duration total = now - request.arrived;
   counters.outcomes[static_cast<std::size_t>(request.outcome)].add();
-  counters.status_classes[static_cast<std::size_t>(request.status >= 100 && request.status < 600 ? request.status / 100 : 0)].add();
+  counters
+      .status_classes[static_cast<std::size_t>(request.status >= 100 && request.status < 600 ? request.status / 100
+                                                                                             : 0)]
+      .add();
   counters.total.observe(total);
   if (request.attempts > 0) {
     counters.queue.observe(request.queued);
@@ -20,10 +23,12 @@ void log_request(Shard& shard, const Request& request) {
     counters.output_tokens.add(static_cast<std::uint64_t>(request.output_tokens.value()));
   }
   const Route route = request.endpoint.route;
-  const bool probe = route == Route::health || route == Route::ready || route == Route::version || route == Route::metrics;
+  const bool probe =
+      route == Route::health || route == Route::ready || route == Route::version || route == Route::metrics;
   if (shard.shared.access_log == nullptr || probe) return;
 
-  const auto unix_now = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
+  const auto unix_now =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   workload::AccessLogRecord record;
   record.ts = unix_now.count() - total / std::chrono::milliseconds(1);
   record.id = request.id;

@@ -113,7 +113,8 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
                                                   [raw](std::shared_ptr<const FleetMap> map) {
                                                     for (auto& shard : raw->shards) shard->publish(map);
                                                   });
-  parts->admin = std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->shared.metrics_page);
+  parts->admin =
+      std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->shared.metrics_page);
   const auto admin_address = http::resolve(settings.admin_host, static_cast<std::uint16_t>(settings.admin_port));
   if (!admin_address) return tl::unexpected(admin_address.error());
   http::ServerLimits admin_limits;
@@ -142,7 +143,8 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
     dispatcher.tick();
     breakers.tick();
   }
-  spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(), to_seconds(settings.drain_timeout));
+  spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(),
+               to_seconds(settings.drain_timeout));
   shared.draining.store(true);
   for (auto& shard : shards) shard->drain();
   const Time deadline = fiber.loop().now() + settings.drain_timeout;
@@ -156,7 +158,8 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
     clean = false;
     spdlog::warn("{} requests were cut off at the deadline", shared.requests.load());
     for (auto& shard : shards) shard->cut_off();
-    while (shared.requests.load() > 0 && fiber.loop().now() < last) co_await fiber.sleep_until(fiber.loop().now() + beat);
+    while (shared.requests.load() > 0 && fiber.loop().now() < last)
+      co_await fiber.sleep_until(fiber.loop().now() + beat);
   }
   for (auto& shard : shards) shard->stop();
   control->stop();

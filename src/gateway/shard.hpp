@@ -30,10 +30,10 @@ struct Shared {
   Breakers& breakers;
   RetryBudget& retries;
   ResponseOwners& responses;
-  observe::LogWriter* access_log = nullptr;  ///< null = off
+  observe::LogWriter* access_log = nullptr;   ///< null = off
   std::function<std::string()> metrics_page;  ///< whole text; thread-safe
   std::atomic<std::int64_t> connections{0};
-  std::atomic<std::int64_t> requests{0};     ///< begun and not ended, on all shards
+  std::atomic<std::int64_t> requests{0};  ///< begun and not ended, on all shards
   std::atomic<bool> draining{false};
 };
 

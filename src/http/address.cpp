@@ -50,7 +50,8 @@ Result<Url> parse_url(std::string_view text) {
     return failure(fmt::format("\"{}\" is no worker URL: {} (allowed: http://host[:port][/path])", whole, why));
   };
   constexpr std::string_view plain = "http://";
-  if (text.starts_with("https://")) return wrong("TLS to workers is not supported yet, use http:// over a trusted network");
+  if (text.starts_with("https://"))
+    return wrong("TLS to workers is not supported yet, use http:// over a trusted network");
   if (!text.starts_with(plain)) return wrong("it does not begin with http://");
   text.remove_prefix(plain.size());
 
@@ -59,7 +60,8 @@ Result<Url> parse_url(std::string_view text) {
   if (slash != std::string_view::npos) {
     auto path = text.substr(slash);
     while (path.ends_with('/')) path.remove_suffix(1);
-    if (path.find_first_of("?# \t\r\n") != std::string_view::npos) return wrong("a query or fragment has no place in it");
+    if (path.find_first_of("?# \t\r\n") != std::string_view::npos)
+      return wrong("a query or fragment has no place in it");
     url.base_path = path;
     text = text.substr(0, slash);
   }
@@ -80,7 +82,8 @@ Result<Url> parse_url(std::string_view text) {
     url.port = static_cast<std::uint16_t>(*port);
   }
   if (url.host.empty()) return wrong("the host is empty");
-  if (url.host.find_first_of(" \t\r\n\"<>\\^`{|}") != std::string::npos) return wrong("the host has a character it cannot have");
+  if (url.host.find_first_of(" \t\r\n\"<>\\^`{|}") != std::string::npos)
+    return wrong("the host has a character it cannot have");
   return url;
 }
 

@@ -25,7 +25,8 @@ std::string encode(const ClientRequest& request) {
   std::string out = fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n", request.method, request.path, request.host);
   for (const auto& [name, value] : request.fields) fmt::format_to(std::back_inserter(out), "{}: {}\r\n", name, value);
   const bool carries = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (carries || !request.body.empty()) fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", request.body.size());
+  if (carries || !request.body.empty())
+    fmt::format_to(std::back_inserter(out), "Content-Length: {}\r\n", request.body.size());
   out += "\r\n";
   out += request.body;
   return out;

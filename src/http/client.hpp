@@ -53,8 +53,8 @@ class ClientExchange {
   Stream stream_;
   MessageParser parser_{MessageParser::Direction::response};
   std::string head_bytes_;
-  std::string bytes_;   // read and not yet given out
-  std::string given_;   // what next() returned last
+  std::string bytes_;  // read and not yet given out
+  std::string given_;  // what next() returned last
   std::vector<std::string_view> spans_;
   std::uint64_t left_ = 0;
   bool head_request_ = false;

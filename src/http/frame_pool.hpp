@@ -21,7 +21,7 @@ class FramePool {
         pool.free_[slot] = head->next;
         return head;
       }
-      return ::operator new(slot * granule);
+      return ::operator new(slot* granule);
     }
 #endif
     return ::operator new(size);

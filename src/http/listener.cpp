@@ -45,7 +45,8 @@ Task<void> Listener::accept_loop(Fiber& fiber, std::shared_ptr<State> state, Str
     for (int burst = 0; burst < 64 && !state->closed; ++burst) {
       sockaddr_storage from{};
       socklen_t size = sizeof from;
-      const int fd = ::accept4(socket.descriptor(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd =
+          ::accept4(socket.descriptor(), reinterpret_cast<sockaddr*>(&from), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         state->on_accept(Stream(fiber.loop(), fd), Address(reinterpret_cast<const sockaddr*>(&from), size));
         if (burst == 63) fiber.wake();

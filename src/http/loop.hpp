@@ -57,8 +57,8 @@ class Fiber {
   std::optional<Task<void>> root_;
   std::coroutine_handle<> waiting_;
   Time deadline_ = never;
-  Time armed_ = never;         // when the loop's timer heap will look at this fiber next
-  std::size_t heap_at_ = 0;    // its place in that heap, if armed
+  Time armed_ = never;       // when the loop's timer heap will look at this fiber next
+  std::size_t heap_at_ = 0;  // its place in that heap, if armed
   std::size_t index_ = 0;
   bool woken_ = false;
   bool scheduled_ = false;

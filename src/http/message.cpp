@@ -121,7 +121,8 @@ ParseStatus MessageParser::fail(ParseStatus status, std::string_view why) {
 }
 
 ParseStatus MessageParser::parse_head(std::string_view buffer) {
-  if (direction_ == Direction::request && fed_ == 0) {  // RFC 9112 2.2: empty lines before a request line are passed over
+  if (direction_ == Direction::request &&
+      fed_ == 0) {  // RFC 9112 2.2: empty lines before a request line are passed over
     if (buffer.empty()) return ParseStatus::need_more;
   }
   if (head_done_) return ParseStatus::done;
@@ -169,8 +170,8 @@ void MessageParser::finish_head() {
     return;
   }
   head_.upgrade = parser_.upgrade != 0;
-  head_.keep_alive = (parser_.flags & F_CONNECTION_CLOSE) == 0 &&
-                     (head_.minor == 1 || (parser_.flags & F_CONNECTION_KEEP_ALIVE) != 0);
+  head_.keep_alive =
+      (parser_.flags & F_CONNECTION_CLOSE) == 0 && (head_.minor == 1 || (parser_.flags & F_CONNECTION_KEEP_ALIVE) != 0);
   if ((parser_.flags & F_TRANSFER_ENCODING) != 0) {
     if ((parser_.flags & F_CHUNKED) != 0) {
       head_.body = BodyKind::chunked;

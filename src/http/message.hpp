@@ -35,8 +35,8 @@ struct Head {
   int status = 0;
   Span reason;
   // Both:
-  int minor = 1;                     ///< HTTP/1.minor
-  bool keep_alive = true;            ///< by version and Connection
+  int minor = 1;           ///< HTTP/1.minor
+  bool keep_alive = true;  ///< by version and Connection
   bool upgrade = false;
   BodyKind body = BodyKind::none;    ///< for a response: as if to a GET
   std::uint64_t content_length = 0;  ///< if body is length, else 0 or what a HEAD announces

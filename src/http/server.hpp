@@ -19,11 +19,13 @@ struct ServerRequest {
   std::string path;   ///< without the query
   std::string query;  ///< behind '?', or empty
   std::string body;
-  std::string peer;   ///< address text
+  std::string peer;  ///< address text
   std::string head_bytes;
   const Head* head = nullptr;
 
-  [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const { return head->find(head_bytes, name); }
+  [[nodiscard]] std::optional<std::string_view> field(std::string_view name) const {
+    return head->find(head_bytes, name);
+  }
 };
 
 using Fields = std::vector<std::pair<std::string, std::string>>;

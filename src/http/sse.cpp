@@ -43,7 +43,8 @@ std::size_t EventBoundaries::next(std::string_view bytes, std::size_t from) {
 }
 
 namespace {
-/// Where the first line of `text` ends: at LF or CR, or npos. Two vectorised searches; find_first_of is one call a byte.
+/// Where the first line of `text` ends: at LF or CR, or npos. Two vectorised searches; find_first_of is one call a
+/// byte.
 std::size_t line_end(std::string_view text) {
   const auto* lf = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
   const auto span = lf == nullptr ? text.size() : static_cast<std::size_t>(lf - text.data());

@@ -16,9 +16,9 @@ class EventBoundaries {
   static constexpr std::size_t npos = std::string_view::npos;
 
  private:
-  bool line_empty_ = true;   ///< nothing since the last line end
-  bool any_line_ = false;    ///< the event has had a line that is not empty
-  bool after_cr_ = false;    ///< a CR was seen and a LF right behind it belongs to it
+  bool line_empty_ = true;  ///< nothing since the last line end
+  bool any_line_ = false;   ///< the event has had a line that is not empty
+  bool after_cr_ = false;   ///< a CR was seen and a LF right behind it belongs to it
 };
 
 /// The parts of one event (the bytes between two boundaries) that a relay looks at. Only the first data line is

@@ -15,9 +15,7 @@ using simdjson::dom::object;
 constexpr std::size_t longest_event = 1U << 20U;
 constexpr std::size_t longest_words = 200;
 
-std::string cut(std::string_view words) {
-  return std::string(words.substr(0, longest_words));
-}
+std::string cut(std::string_view words) { return std::string(words.substr(0, longest_words)); }
 
 bool has_text(object choice, std::string_view key) {
   std::string_view text;
@@ -39,8 +37,7 @@ bool has_content(object answer) {
     object fields;
     if (choice.get(fields) != simdjson::SUCCESS) continue;
     object delta;
-    if (fields["delta"].get(delta) == simdjson::SUCCESS ? delta_has_content(delta)
-                                                        : has_text(fields, "text")) {
+    if (fields["delta"].get(delta) == simdjson::SUCCESS ? delta_has_content(delta) : has_text(fields, "text")) {
       return true;
     }
   }
@@ -67,8 +64,7 @@ std::optional<std::string> error_of(object answer) {
     return fields["message"].get(words) == simdjson::SUCCESS ? cut(words) : cut(simdjson::minify(error));
   }
   if (answer["object"].get(words) == simdjson::SUCCESS && words == "error") {
-    return answer["message"].get(words) == simdjson::SUCCESS ? cut(words)
-                                                             : std::string("error without words");
+    return answer["message"].get(words) == simdjson::SUCCESS ? cut(words) : std::string("error without words");
   }
   return std::nullopt;
 }
@@ -118,10 +114,8 @@ void StreamedAnswer::event(std::string_view bytes, Duration now) {
   }
   const auto parsed = scratch_.object(view.data);
   if (!parsed)
-    return fail(Ending::malformed,
-                "an event that is no JSON object: " + std::string(view.data.substr(0, 120)));
-  if (view.name == "error")
-    return fail(Ending::error_event, error_of(*parsed).value_or(std::string(view.data)));
+    return fail(Ending::malformed, "an event that is no JSON object: " + std::string(view.data.substr(0, 120)));
+  if (view.name == "error") return fail(Ending::error_event, error_of(*parsed).value_or(std::string(view.data)));
   data(*parsed, now);
 }
 

@@ -1,9 +1,9 @@
 #include "load/attempt.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -32,15 +32,11 @@ void settle(Attempt& attempt, Ending ending, std::string trouble, Time now) {
 void settle_broken(Attempt& attempt, ClientStatus status, bool body, Time now) {
   std::string words(to_string(status));
   switch (status) {
-    case ClientStatus::connect_failed:
-      return settle(attempt, Ending::connect, std::move(words), now);
-    case ClientStatus::timed_out:
-      return settle(attempt, Ending::timeout, std::move(words), now);
+    case ClientStatus::connect_failed: return settle(attempt, Ending::connect, std::move(words), now);
+    case ClientStatus::timed_out: return settle(attempt, Ending::timeout, std::move(words), now);
     case ClientStatus::malformed:
-    case ClientStatus::too_large:
-      return settle(attempt, Ending::malformed, std::move(words), now);
-    default:
-      return settle(attempt, body ? Ending::truncated : Ending::no_answer, std::move(words), now);
+    case ClientStatus::too_large: return settle(attempt, Ending::malformed, std::move(words), now);
+    default: return settle(attempt, body ? Ending::truncated : Ending::no_answer, std::move(words), now);
   }
 }
 
@@ -99,8 +95,7 @@ Task<void> read_refusal(Fiber& fiber, ClientExchange& exchange, Attempt& attempt
     settle_broken(attempt, status, true, fiber.loop().now());
     co_return;
   }
-  settle(attempt, Ending::status,
-         fmt::format("{}: {}", exchange.status(), error_words(attempt.client.json, body)),
+  settle(attempt, Ending::status, fmt::format("{}: {}", exchange.status(), error_words(attempt.client.json, body)),
          fiber.loop().now());
 }
 
@@ -127,8 +122,7 @@ Task<void> read_stream(Fiber& fiber, ClientExchange& exchange, Attempt& attempt)
   while (true) {
     const auto [status, bytes] = co_await exchange.next();
     const Time now = fiber.loop().now();
-    if (status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now)))
-      continue;
+    if (status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now))) continue;
     const Ending ending = answer.end(status != ClientStatus::ok, attempt.since_start(now));
     count_tokens(answer.facts(), *attempt.record);
     if (ending == Ending::truncated && status != ClientStatus::ok && status != ClientStatus::broken) {
@@ -136,8 +130,7 @@ Task<void> read_stream(Fiber& fiber, ClientExchange& exchange, Attempt& attempt)
     } else {
       settle(attempt, ending, std::move(answer.facts().trouble), now);
     }
-    if (status == ClientStatus::ok && !bytes.empty() && ending != Ending::malformed)
-      co_await drain(fiber, exchange);
+    if (status == ClientStatus::ok && !bytes.empty() && ending != Ending::malformed) co_await drain(fiber, exchange);
     co_return;
   }
 }

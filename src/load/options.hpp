@@ -22,9 +22,8 @@ enum class OutputBound : std::uint8_t {
 };
 
 struct ReplayOptions {
-  std::string url;  ///< http://host:port[/base], without /v1
-  std::string
-      label;  ///< names the run in tables and charts; empty: the policy its receipts tell, else the url
+  std::string url;    ///< http://host:port[/base], without /v1
+  std::string label;  ///< names the run in tables and charts; empty: the policy its receipts tell, else the url
   /// Empty: the trace's own name where the server serves it, else the first model the server lists.
   std::string model;
   Api api = Api::chat;
@@ -33,8 +32,8 @@ struct ReplayOptions {
   /// The number of `loose`; 0: the least power of two that the longest output of the trace fits into, at
   /// least 1024.
   std::int64_t loose_bound = 0;
-  bool ignore_eos = false;      ///< with `exact`: asks the engine not to stop earlier (vLLM, SGLang)
-  std::size_t concurrency = 0;  ///< most requests in flight; 0: no cap
+  bool ignore_eos = false;                       ///< with `exact`: asks the engine not to stop earlier (vLLM, SGLang)
+  std::size_t concurrency = 0;                   ///< most requests in flight; 0: no cap
   Duration timeout = std::chrono::seconds(600);  ///< of one request, from its sending to its end
   std::optional<double> slo_ttft_ms;
   std::optional<double> slo_tpot_ms;

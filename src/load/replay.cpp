@@ -1,11 +1,11 @@
 #include "load/replay.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "http/connection_pool.hpp"
 #include "http/loop.hpp"
@@ -30,11 +30,7 @@ class Replayer {
  public:
   Replayer(const ReplayOptions& options, const workload::Trace& trace, const http::Address& to,
            const OnProgress& progress)
-      : options_(options),
-        trace_(trace),
-        progress_(progress),
-        schedule_(trace, options.concurrency),
-        client_(to) {
+      : options_(options), trace_(trace), progress_(progress), schedule_(trace, options.concurrency), client_(to) {
     gathered_.records.resize(trace.requests.size());
   }
 
@@ -44,9 +40,7 @@ class Replayer {
     if (error_) return tl::unexpected(*error_);
     ReplayReport report = summarize(gathered_, {options_.slo_ttft_ms, options_.slo_tpot_ms});
     report.url = options_.url;
-    report.label = !options_.label.empty()  ? options_.label
-                   : !report.policy.empty() ? report.policy
-                                            : options_.url;
+    report.label = !options_.label.empty() ? options_.label : !report.policy.empty() ? report.policy : options_.url;
     report.notes = trace_.notes;
     const auto& assumed = maker_->notes();
     report.notes.insert(report.notes.end(), assumed.begin(), assumed.end());
@@ -56,8 +50,7 @@ class Replayer {
  private:
   static Task<void> drive(Fiber& fiber, Replayer* self, const http::Url* url) {
     std::vector<std::string> served;
-    if (self->options_.model.empty())
-      served = co_await served_models(fiber, self->client_.to, *url, self->options_);
+    if (self->options_.model.empty()) served = co_await served_models(fiber, self->client_.to, *url, self->options_);
     auto maker = RequestMaker::create(self->options_, *url, self->trace_, served);
     if (!maker) {
       self->error_ = maker.error();
@@ -143,8 +136,7 @@ class Replayer {
 
   void tell() {
     if (!progress_) return;
-    progress_(
-        {schedule_.total(), schedule_.ended_count(), failed_, schedule_.running(), schedule_.waiting()});
+    progress_({schedule_.total(), schedule_.ended_count(), failed_, schedule_.running(), schedule_.waiting()});
   }
 
   const ReplayOptions& options_;

@@ -1,8 +1,7 @@
 #include "load/replay_json.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "load/worker_share.hpp"
 

@@ -7,42 +7,30 @@ namespace evenkeel::load {
 
 std::string_view name(Ending ending) {
   switch (ending) {
-    case Ending::completed:
-      return "completed";
-    case Ending::connect:
-      return "connect";
-    case Ending::timeout:
-      return "timeout";
-    case Ending::no_answer:
-      return "no_answer";
-    case Ending::status:
-      return "status";
-    case Ending::error_event:
-      return "error_event";
-    case Ending::truncated:
-      return "truncated";
-    case Ending::malformed:
-      return "malformed";
+    case Ending::completed: return "completed";
+    case Ending::connect: return "connect";
+    case Ending::timeout: return "timeout";
+    case Ending::no_answer: return "no_answer";
+    case Ending::status: return "status";
+    case Ending::error_event: return "error_event";
+    case Ending::truncated: return "truncated";
+    case Ending::malformed: return "malformed";
   }
   return "unknown";
 }
 
 std::optional<double> tpot_ms(const RequestRecord& record) {
   if (!record.first_content || record.output.value() < 2) return std::nullopt;
-  return to_millis(record.last_content - *record.first_content) /
-         static_cast<double>(record.output.value() - 1);
+  return to_millis(record.last_content - *record.first_content) / static_cast<double>(record.output.value() - 1);
 }
 
 namespace {
 
-double since_due_ms(const RequestRecord& record, Duration when) {
-  return to_millis(when - record.due);
-}
+double since_due_ms(const RequestRecord& record, Duration when) { return to_millis(when - record.due); }
 
 /// An answer without content is judged by its end: until then its client knew nothing.
 bool meets(const RequestRecord& record, const Slo& slo) {
-  if (slo.ttft_ms && since_due_ms(record, record.first_content.value_or(record.ended)) > *slo.ttft_ms)
-    return false;
+  if (slo.ttft_ms && since_due_ms(record, record.first_content.value_or(record.ended)) > *slo.ttft_ms) return false;
   return !slo.tpot_ms || tpot_ms(record).value_or(0) <= *slo.tpot_ms;
 }
 
@@ -112,14 +100,12 @@ maths::Summary summary_of(const maths::Histogram& histogram) {
           histogram.max()};
 }
 
-std::optional<Goodput> goodput_of(std::span<const RequestRecord> records, const Slo& slo,
-                                  const ReplayReport& report) {
+std::optional<Goodput> goodput_of(std::span<const RequestRecord> records, const Slo& slo, const ReplayReport& report) {
   if (!slo.ttft_ms && !slo.tpot_ms) return std::nullopt;
   Goodput good;
-  good.requests =
-      static_cast<std::uint64_t>(std::count_if(records.begin(), records.end(), [&](const auto& record) {
-        return record.ending == Ending::completed && meets(record, slo);
-      }));
+  good.requests = static_cast<std::uint64_t>(std::count_if(records.begin(), records.end(), [&](const auto& record) {
+    return record.ending == Ending::completed && meets(record, slo);
+  }));
   const auto count = static_cast<double>(good.requests);
   if (report.offered.requests > 0) good.share = count / static_cast<double>(report.offered.requests);
   if (report.completed.span_s > 0) good.requests_per_s = count / report.completed.span_s;
@@ -139,8 +125,7 @@ ReplayReport summarize(const Gathered& gathered, const Slo& slo) {
   Samples samples;
   for (const auto& worker : gathered.worker_names) report.workers.push_back({worker, 0, 0, 0});
   for (const auto& record : gathered.records) add(record, report, samples);
-  std::sort(report.workers.begin(), report.workers.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::sort(report.workers.begin(), report.workers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   for (std::size_t i = 0; i < ending_count; ++i) report.endings[i].example = gathered.examples[i];
   measure_spans(gathered.records, report);
   std::sort(samples.ttft.begin(), samples.ttft.end());

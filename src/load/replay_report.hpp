@@ -29,7 +29,7 @@ struct CompletedLoad {
   std::int64_t output_tokens = 0;
   std::uint64_t counted_by_usage = 0;   ///< requests whose output tokens the engine told
   std::uint64_t counted_by_events = 0;  ///< and whose were counted by events
-  double span_s = 0;  ///< from the first scheduled arrival to the end of the last whole answer
+  double span_s = 0;                    ///< from the first scheduled arrival to the end of the last whole answer
 
   [[nodiscard]] double output_tokens_per_s() const {
     return span_s > 0 ? static_cast<double>(output_tokens) / span_s : 0;

@@ -1,10 +1,10 @@
 #include "load/replay_svg.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string_view>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "load/worker_share.hpp"
 #include "report/chart.hpp"
@@ -79,8 +79,7 @@ std::string share_chart(std::span<const ReplayReport> reports, const std::vector
 
 std::string comparison_svg(std::span<const ReplayReport> reports) {
   std::vector<std::string> charts{ttft_chart(reports)};
-  if (const auto workers = worker_names(reports); !workers.empty())
-    charts.push_back(share_chart(reports, workers));
+  if (const auto workers = worker_names(reports); !workers.empty()) charts.push_back(share_chart(reports, workers));
   return stacked(charts);
 }
 

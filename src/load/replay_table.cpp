@@ -1,10 +1,10 @@
 #include "load/replay_table.hpp"
 
-#include <fmt/format.h>
-
 #include <functional>
 #include <iterator>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "load/worker_share.hpp"
 #include "report/numbers.hpp"
@@ -17,17 +17,11 @@ namespace {
 using report::Align;
 using report::Table;
 
-std::string whole(std::uint64_t count) {
-  return report::grouped(static_cast<std::int64_t>(count));
-}
+std::string whole(std::uint64_t count) { return report::grouped(static_cast<std::int64_t>(count)); }
 
-std::string ms(double value) {
-  return report::fixed(value, value < 10 ? 2 : value < 1000 ? 1 : 0);
-}
+std::string ms(double value) { return report::fixed(value, value < 10 ? 2 : value < 1000 ? 1 : 0); }
 
-std::string per_second(double count, double span_s) {
-  return span_s > 0 ? report::short_number(count / span_s) : "-";
-}
+std::string per_second(double count, double span_s) { return span_s > 0 ? report::short_number(count / span_s) : "-"; }
 
 std::string load_text(const ReplayReport& report) {
   Table table({{"load", Align::left},
@@ -39,9 +33,8 @@ std::string load_text(const ReplayReport& report) {
                {"output tok/s"}});
   const auto row = [&](const char* name, std::uint64_t requests, std::int64_t prompt, std::int64_t output,
                        double span_s) {
-    table.add_row({name, whole(requests), report::grouped(prompt), report::grouped(output),
-                   report::fixed(span_s, 1), per_second(static_cast<double>(requests), span_s),
-                   per_second(static_cast<double>(output), span_s)});
+    table.add_row({name, whole(requests), report::grouped(prompt), report::grouped(output), report::fixed(span_s, 1),
+                   per_second(static_cast<double>(requests), span_s), per_second(static_cast<double>(output), span_s)});
   };
   const auto& offered = report.offered;
   const auto& completed = report.completed;
@@ -81,8 +74,7 @@ std::string failure_text(const ReplayReport& report) {
     const auto ending = static_cast<Ending>(i);
     if (ending == Ending::completed || report.endings[i].requests == 0) continue;
     if (ending != Ending::status) {
-      table.add_row(
-          {std::string(name(ending)), whole(report.endings[i].requests), report.endings[i].example});
+      table.add_row({std::string(name(ending)), whole(report.endings[i].requests), report.endings[i].example});
       continue;
     }
     bool first = true;
@@ -101,8 +93,7 @@ std::string goodput_line(const ReplayReport& report) {
   std::string limits;
   if (report.slo_ttft_ms) limits += fmt::format("TTFT {} ms", report::short_number(*report.slo_ttft_ms));
   if (report.slo_tpot_ms) {
-    limits +=
-        fmt::format("{}TPOT {} ms", limits.empty() ? "" : ", ", report::short_number(*report.slo_tpot_ms));
+    limits += fmt::format("{}TPOT {} ms", limits.empty() ? "" : ", ", report::short_number(*report.slo_tpot_ms));
   }
   return fmt::format("goodput within {}: {} of the offered requests, {} requests/s\n", limits,
                      report::percent(good.share), report::short_number(good.requests_per_s));

@@ -1,9 +1,9 @@
 #include "load/request_maker.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -45,8 +45,7 @@ RequestMaker::RequestMaker(const ReplayOptions& options, const http::Url& url, c
 }
 
 Result<RequestMaker> RequestMaker::create(const ReplayOptions& options, const http::Url& url,
-                                          const workload::Trace& trace,
-                                          const std::vector<std::string>& served) {
+                                          const workload::Trace& trace, const std::vector<std::string>& served) {
   RequestMaker maker(options, url, trace);
   if (auto chosen = maker.choose_models(served); !chosen) return tl::unexpected(chosen.error());
   return maker;
@@ -77,8 +76,7 @@ Result<void> RequestMaker::choose_models(const std::vector<std::string>& served)
     notes_.push_back(fmt::format("the server serves none of \"{}\"; their requests ask for \"{}\"",
                                  fmt::join(unknown, "\", \""), fallback_model_));
   } else {
-    notes_.push_back(
-        fmt::format("requests ask for \"{}\", the first model the server lists", fallback_model_));
+    notes_.push_back(fmt::format("requests ask for \"{}\", the first model the server lists", fallback_model_));
   }
   return {};
 }

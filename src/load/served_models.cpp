@@ -24,8 +24,8 @@ std::vector<std::string> ids_of(const std::string& body) {
 
 }  // namespace
 
-http::Task<std::vector<std::string>> served_models(http::Fiber& fiber, const http::Address& to,
-                                                   const http::Url& url, const ReplayOptions& options) {
+http::Task<std::vector<std::string>> served_models(http::Fiber& fiber, const http::Address& to, const http::Url& url,
+                                                   const ReplayOptions& options) {
   constexpr std::size_t longest_list = 1U << 20U;
   http::ClientRequest request;
   request.path = url.base_path + "/v1/models";

@@ -56,8 +56,7 @@ void Histogram::clear() {
 
 double Histogram::percentile(double p) const {
   if (count_ == 0) return 0;
-  const auto rank =
-      static_cast<std::uint64_t>(static_cast<double>(count_ - 1) * std::clamp(p, 0.0, 100.0) / 100);
+  const auto rank = static_cast<std::uint64_t>(static_cast<double>(count_ - 1) * std::clamp(p, 0.0, 100.0) / 100);
   std::uint64_t seen = 0;
   std::size_t bucket = 0;
   while (bucket + 1 < buckets_.size() && seen + buckets_[bucket] <= rank) seen += buckets_[bucket++];

@@ -14,8 +14,12 @@ namespace evenkeel::observe {
 /// A counter that one thread writes and others read.
 class Cell {
  public:
-  void add(std::uint64_t amount = 1) { value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
-  void subtract(std::uint64_t amount = 1) { value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed); }
+  void add(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void subtract(std::uint64_t amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) - amount, std::memory_order_relaxed);
+  }
   [[nodiscard]] std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -25,7 +29,7 @@ class Cell {
 /// A Prometheus histogram of seconds with fixed bounds, written by one thread.
 class SecondsHistogram {
  public:
-  static constexpr std::array bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+  static constexpr std::array bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,   0.25,  0.5,
                                         1.0,   2.5,    5.0,   10.0, 25.0,  50.0, 100.0, 250.0, 600.0};
   void observe(Duration duration);
   [[nodiscard]] std::uint64_t bucket(std::size_t i) const { return buckets_[i].get(); }
@@ -44,12 +48,12 @@ struct alignas(64) ShardCounters {
   Cell requests_begun;
   std::array<Cell, fleet::all_outcomes.size()> outcomes;
   std::array<Cell, fleet::all_refusals.size()> refusals;
-  std::array<Cell, 6> status_classes;   ///< [s/100]; 0 = none was sent
+  std::array<Cell, 6> status_classes;  ///< [s/100]; 0 = none was sent
   Cell retries;
   Cell reused_socket_retries;
-  Cell retries_denied;                  ///< by the budget
-  Cell streams_cut;                     ///< upstream died in the middle of a stream
-  Cell held_errors;                     ///< a 200 whose first event was an error
+  Cell retries_denied;  ///< by the budget
+  Cell streams_cut;     ///< upstream died in the middle of a stream
+  Cell held_errors;     ///< a 200 whose first event was an error
   Cell alias_edits;
   Cell transfer_edits;
   Cell events;
@@ -62,7 +66,7 @@ struct alignas(64) ShardCounters {
   SecondsHistogram queue;
   SecondsHistogram first_byte;
   SecondsHistogram total;
-  SecondsHistogram cancel;              ///< client seen gone to upstream closed
+  SecondsHistogram cancel;  ///< client seen gone to upstream closed
 };
 
 /// Appends one sample line: name{labels} value. `labels` is the inside of the braces or empty.

@@ -1,11 +1,11 @@
 #include "report/chart.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+
+#include <fmt/format.h>
 
 #include "report/numbers.hpp"
 #include "report/scale.hpp"
@@ -34,9 +34,7 @@ constexpr std::array<Look, 7> looks = {{{"#0072B2", "none"},
                                         {"#56B4E9", "none"},
                                         {"#B8860B", "5 2"},
                                         {"#333333", "3 3"}}};
-const Look& look(std::size_t i) {
-  return looks[i % looks.size()];
-}
+const Look& look(std::size_t i) { return looks[i % looks.size()]; }
 
 /// Builds one SVG text.
 class Drawing {
@@ -48,8 +46,7 @@ class Drawing {
   }
 
   void text(double x, double y, const char* anchor, std::string_view words, const char* more = "") {
-    put("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>", x, y, anchor, more,
-        escape_xml(words));
+    put("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>", x, y, anchor, more, escape_xml(words));
   }
 
   void frame(std::string_view title, std::string_view x_title, std::string_view y_title) {
@@ -62,27 +59,24 @@ class Drawing {
   void y_axis(const Scale& y) {
     for (const double tick : y.ticks()) {
       const double at = y.px(tick);
-      put("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dddddd\"/>", left, at,
-          right, at);
+      put("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#dddddd\"/>", left, at, right, at);
       text(left - 8, at + 4, "end", short_number(tick));
     }
-    put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#333333\"/>", left, top,
-        bottom);
+    put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#333333\"/>", left, top, bottom);
   }
 
   void x_axis(const Scale& x) {
     for (const double tick : x.ticks()) {
       const double at = x.px(tick);
-      put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#333333\"/>", at,
-          bottom, bottom + 5);
+      put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#333333\"/>", at, bottom,
+          bottom + 5);
       text(at, bottom + 20, "middle", short_number(tick));
     }
     base_line();
   }
 
   void base_line() {
-    put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"#333333\"/>", left,
-        bottom, right);
+    put("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" stroke=\"#333333\"/>", left, bottom, right);
   }
 
   /// Rows as wide as the chart; a long name gets a row of its own.
@@ -100,8 +94,7 @@ class Drawing {
             "stroke-dasharray=\"{}\"/>",
             x, y - 4, x + 26, y - 4, look(i).colour, look(i).dashes);
       } else {
-        put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"12\" fill=\"{}\"/>", x + 6, y - 10,
-            look(i).colour);
+        put("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"12\" fill=\"{}\"/>", x + 6, y - 10, look(i).colour);
       }
       text(x + 34, y, "start", names[i]);
       x += wide;
@@ -173,8 +166,7 @@ std::string to_svg(const LineChart& chart) {
   const Scale y(from_zero ? 0 : ys.low(), ys.high(), chart.y.log, bottom, top);
   drawing.y_axis(y);
   drawing.x_axis(x);
-  for (std::size_t i = 0; i < chart.series.size(); ++i)
-    draw_line(drawing, chart.series[i], look(i), xs, x, ys, y);
+  for (std::size_t i = 0; i < chart.series.size(); ++i) draw_line(drawing, chart.series[i], look(i), xs, x, ys, y);
   drawing.legend(names, true);
   return drawing.finish();
 }
@@ -219,18 +211,16 @@ std::string to_svg(const BarChart& chart) {
   const Scale y(0, ys.high(), false, bottom, top);
   drawing.y_axis(y);
   const double group_wide = (right - left) / static_cast<double>(chart.groups.size());
-  const double bar_wide =
-      group_wide * 0.8 / static_cast<double>(std::max<std::size_t>(1, chart.values.size()));
+  const double bar_wide = group_wide * 0.8 / static_cast<double>(std::max<std::size_t>(1, chart.values.size()));
   for (std::size_t s = 0; s < chart.values.size(); ++s) {
     for (std::size_t g = 0; g < std::min(chart.groups.size(), chart.values[s].size()); ++g) {
       const double value = chart.values[s][g];
       if (!shows(value)) continue;
       const double x = left + group_wide * (static_cast<double>(g) + 0.1) + bar_wide * static_cast<double>(s);
-      drawing.put("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>", x,
-                  y.px(value), bar_wide * 0.94, bottom - y.px(value), look(s).colour);
+      drawing.put("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"/>", x, y.px(value),
+                  bar_wide * 0.94, bottom - y.px(value), look(s).colour);
       if (bar_wide > 30)
-        drawing.text(x + bar_wide * 0.47, y.px(value) - 4, "middle", short_number(value),
-                     " font-size=\"10\"");
+        drawing.text(x + bar_wide * 0.47, y.px(value) - 4, "middle", short_number(value), " font-size=\"10\"");
     }
   }
   drawing.base_line();

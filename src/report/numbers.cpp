@@ -1,9 +1,9 @@
 #include "report/numbers.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "report/utf8.hpp"
 
@@ -89,12 +89,8 @@ struct Range {
   char32_t first;
   char32_t last;
 };
-constexpr std::array<Range, 6> zero_width = {{{0x0300, 0x036F},
-                                              {0x1AB0, 0x1AFF},
-                                              {0x1DC0, 0x1DFF},
-                                              {0x200B, 0x200F},
-                                              {0x20D0, 0x20FF},
-                                              {0xFE00, 0xFE0F}}};
+constexpr std::array<Range, 6> zero_width = {
+    {{0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}}};
 constexpr std::array<Range, 9> double_width = {{{0x1100, 0x115F},
                                                 {0x2E80, 0x303E},
                                                 {0x3041, 0xA4CF},

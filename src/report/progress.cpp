@@ -1,8 +1,8 @@
 #include "report/progress.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "report/numbers.hpp"
 

@@ -52,9 +52,7 @@ double Scale::px(double value) const {
   return from_px_ + (at - low_) / (high_ - low_) * (to_px_ - from_px_);
 }
 
-bool Extent::shows(double value) const {
-  return std::isfinite(value) && (!log_ || value > 0);
-}
+bool Extent::shows(double value) const { return std::isfinite(value) && (!log_ || value > 0); }
 
 void Extent::add(double value) {
   if (!shows(value)) return;

@@ -30,9 +30,7 @@ void Table::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void Table::add_rule() {
-  rows_.emplace_back();
-}
+void Table::add_rule() { rows_.emplace_back(); }
 
 std::string Table::text() const {
   std::vector<int> widths;

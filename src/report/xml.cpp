@@ -10,26 +10,14 @@ std::string escape_xml(std::string_view text) {
     const std::size_t before = text.size();
     const char32_t c = take_code_point(text);
     switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
       case replacement:
       case 0xFFFE:
-      case 0xFFFF:
-        out += "\xEF\xBF\xBD";
-        break;  // the last two are no XML characters
+      case 0xFFFF: out += "\xEF\xBF\xBD"; break;  // the last two are no XML characters
       default:
         if (c < 0x20 || c == 0x7F) {
           out += ' ';

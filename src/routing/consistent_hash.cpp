@@ -14,10 +14,12 @@ std::uint64_t weight(std::uint64_t key, std::string_view name) {
 }
 }  // namespace
 
-PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+PerRequestPolicy::Choice ConsistentHash::choose(const fleet::WaitingView& request,
+                                                std::span<const std::uint32_t> candidates,
                                                 const fleet::FleetView& fleet, Random& random) {
   if (request.affinity_key == 0) {
-    return cheapest(candidates, fleet, random, "no_key", [](const fleet::WorkerView& worker) { return worker.requests(); });
+    return cheapest(candidates, fleet, random, "no_key",
+                    [](const fleet::WorkerView& worker) { return worker.requests(); });
   }
   double total = 1;  // this request counts
   double least = fleet.workers[candidates.front()].requests();

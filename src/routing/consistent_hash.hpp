@@ -14,8 +14,8 @@ class ConsistentHash final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "consistent_hash"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 
  private:
   double bound_;

@@ -22,8 +22,8 @@ class LeastWait final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "least_wait"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 };
 
 }  // namespace evenkeel::routing

@@ -6,7 +6,8 @@ void PerRequestPolicy::plan(std::span<const fleet::WaitingView> waiting, const f
                             Random& random, std::vector<fleet::Placement>& placements) {
   if (waiting.size() == 1) {  // nothing to charge: the view is used as it is
     const Choice choice = choose(waiting[0], waiting[0].candidates, fleet, random);
-    placements.push_back({0, choice.worker, choice.reason, choice.score, static_cast<std::uint32_t>(waiting[0].candidates.size())});
+    placements.push_back(
+        {0, choice.worker, choice.reason, choice.score, static_cast<std::uint32_t>(waiting[0].candidates.size())});
     return;
   }
   charged_.assign(fleet.workers.begin(), fleet.workers.end());

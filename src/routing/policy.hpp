@@ -21,8 +21,8 @@ class Policy {
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// `waiting` is in the order of the waiting pool. Appends to `placements`, at most one a request.
-  virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
-                    std::vector<fleet::Placement>& placements) = 0;
+  virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now,
+                    Random& random, std::vector<fleet::Placement>& placements) = 0;
 };
 
 /// A rule that looks at one request at a time, fitted to the joint entry: in pool order each request is given
@@ -50,8 +50,9 @@ class PerRequestPolicy : public Policy {
 
 /// The candidate with the smallest cost; equal costs (to 1e-9 of their size) are drawn fairly.
 template <class Cost>
-[[nodiscard]] PerRequestPolicy::Choice cheapest(std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                                                Random& random, std::string_view reason, Cost cost) {
+[[nodiscard]] PerRequestPolicy::Choice cheapest(std::span<const std::uint32_t> candidates,
+                                                const fleet::FleetView& fleet, Random& random, std::string_view reason,
+                                                Cost cost) {
   PerRequestPolicy::Choice best{candidates.front(), reason, cost(fleet.workers[candidates.front()])};
   std::uint64_t ties = 1;
   for (const std::uint32_t index : candidates.subspan(1)) {

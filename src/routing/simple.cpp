@@ -13,8 +13,9 @@ PerRequestPolicy::Choice RandomChoice::choose(const fleet::WaitingView&, std::sp
   return {candidates[random.below(candidates.size())], "random", 0};
 }
 
-PerRequestPolicy::Choice RoundRobin::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
-                                            const fleet::FleetView& fleet, Random&) {
+PerRequestPolicy::Choice RoundRobin::choose(const fleet::WaitingView& request,
+                                            std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                                            Random&) {
   std::uint32_t next = candidates.front();  // the view is in order of id: wrap to the first
   const auto last = last_.find(request.model);
   if (last != last_.end()) {

@@ -12,8 +12,8 @@ class RandomChoice final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "random"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 };
 
 /// The candidate whose id follows the last one chosen for the same model, whatever it carries.
@@ -22,8 +22,8 @@ class RoundRobin final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "round_robin"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 
  private:
   // One place for all would let two interleaved models reset each other to their first worker.
@@ -36,8 +36,8 @@ class PowerOfTwo final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "power_of_two"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 };
 
 /// The candidate with the fewest requests in flight, ours and foreign.
@@ -46,8 +46,8 @@ class LeastRequests final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "least_requests"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 };
 
 /// The candidate with the fewest tokens: KV held plus prompt tokens whose prefill is still owed. (Owed prompt
@@ -57,8 +57,8 @@ class LeastTokens final : public PerRequestPolicy {
   [[nodiscard]] std::string_view name() const override { return "least_tokens"; }
 
  protected:
-  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
-                Random& random) override;
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
 };
 
 }  // namespace evenkeel::routing

@@ -1,12 +1,13 @@
 #include "workload/access_log.hpp"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <array>
 #include <cmath>
 #include <iterator>
 #include <limits>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -15,8 +16,8 @@ namespace evenkeel::workload {
 namespace {
 
 constexpr int version = 1;
-constexpr std::array token_sources = {TokenSource::usage, TokenSource::token_ids, TokenSource::events, TokenSource::estimate,
-                                      TokenSource::none};
+constexpr std::array token_sources = {TokenSource::usage, TokenSource::token_ids, TokenSource::events,
+                                      TokenSource::estimate, TokenSource::none};
 
 /// Writes `,"key":` and then a value of the kind asked for.
 class Line {
@@ -110,18 +111,10 @@ namespace {
 using simdjson::dom::element;
 
 /// Each take() says whether the value was of the right kind; the caller names the key.
-bool take(element value, std::string_view& into) {
-  return value.get(into) == simdjson::SUCCESS;
-}
-bool take(element value, bool& into) {
-  return value.get(into) == simdjson::SUCCESS;
-}
-bool take(element value, std::int64_t& into) {
-  return value.get(into) == simdjson::SUCCESS;
-}
-bool take(element value, double& into) {
-  return value.get(into) == simdjson::SUCCESS;
-}
+bool take(element value, std::string_view& into) { return value.get(into) == simdjson::SUCCESS; }
+bool take(element value, bool& into) { return value.get(into) == simdjson::SUCCESS; }
+bool take(element value, std::int64_t& into) { return value.get(into) == simdjson::SUCCESS; }
+bool take(element value, double& into) { return value.get(into) == simdjson::SUCCESS; }
 
 bool take(element value, int& into) {
   std::int64_t wide = 0;
@@ -144,24 +137,12 @@ bool take(element value, TokenSource& into) {
   return source.has_value();
 }
 
-constexpr std::string_view kind_of(const std::string_view&) {
-  return "a text";
-}
-constexpr std::string_view kind_of(const bool&) {
-  return "true or false";
-}
-constexpr std::string_view kind_of(const std::int64_t&) {
-  return "a whole number";
-}
-constexpr std::string_view kind_of(const int&) {
-  return "a whole number from 0 to 2147483647";
-}
-constexpr std::string_view kind_of(const double&) {
-  return "a number";
-}
-constexpr std::string_view kind_of(const std::optional<double>&) {
-  return "a number or null";
-}
+constexpr std::string_view kind_of(const std::string_view&) { return "a text"; }
+constexpr std::string_view kind_of(const bool&) { return "true or false"; }
+constexpr std::string_view kind_of(const std::int64_t&) { return "a whole number"; }
+constexpr std::string_view kind_of(const int&) { return "a whole number from 0 to 2147483647"; }
+constexpr std::string_view kind_of(const double&) { return "a number"; }
+constexpr std::string_view kind_of(const std::optional<double>&) { return "a number or null"; }
 constexpr std::string_view kind_of(const TokenSource&) {
   return "one of \"usage\", \"token_ids\", \"events\", \"estimate\", \"none\"";
 }
@@ -181,16 +162,15 @@ std::string read_field(std::string_view key, element value, AccessLogRecord& r) 
   std::string fault;
   const auto is = [&](std::string_view wanted, auto& into) { return field(key, value, wanted, into, fault); };
   [[maybe_unused]] const bool known =
-      is("ts", r.ts) || is("id", r.id) || is("model", r.model) || is("worker", r.worker) ||
-      is("client", r.client) || is("endpoint", r.endpoint) || is("stream", r.stream) ||
-      is("outcome", r.outcome) || is("status", r.status) || is("reason", r.reason) ||
-      is("refusal", r.refusal) || is("prompt_tokens", r.prompt_tokens) ||
+      is("ts", r.ts) || is("id", r.id) || is("model", r.model) || is("worker", r.worker) || is("client", r.client) ||
+      is("endpoint", r.endpoint) || is("stream", r.stream) || is("outcome", r.outcome) || is("status", r.status) ||
+      is("reason", r.reason) || is("refusal", r.refusal) || is("prompt_tokens", r.prompt_tokens) ||
       is("prompt_tokens_from", r.prompt_tokens_from) || is("output_tokens", r.output_tokens) ||
       is("output_tokens_from", r.output_tokens_from) || is("queue_ms", r.queue_ms) ||
       is("first_byte_ms", r.first_byte_ms) || is("total_ms", r.total_ms) || is("bytes_in", r.bytes_in) ||
       is("bytes_out", r.bytes_out) || is("policy", r.policy) || is("route_reason", r.route_reason) ||
-      is("candidates", r.candidates) || is("waited_ms", r.waited_ms) ||
-      is("signal_age_ms", r.signal_age_ms) || is("attempt", r.attempt);
+      is("candidates", r.candidates) || is("waited_ms", r.waited_ms) || is("signal_age_ms", r.signal_age_ms) ||
+      is("attempt", r.attempt);
   return fault;
 }
 
@@ -199,8 +179,7 @@ std::string check_version(const simdjson::dom::object& object) {
   if (object["v"].get(value) != simdjson::SUCCESS) return "field \"v\" is missing; allowed: 1";
   std::int64_t found = 0;
   if (value.get(found) != simdjson::SUCCESS || found != version) {
-    return fmt::format("field \"v\" is {}; this reader knows version {} only", simdjson::minify(value),
-                       version);
+    return fmt::format("field \"v\" is {}; this reader knows version {} only", simdjson::minify(value), version);
   }
   return {};
 }
@@ -209,8 +188,7 @@ std::string check_version(const simdjson::dom::object& object) {
 
 Result<AccessLogRecord> AccessLogReader::read(std::string_view line) {
   simdjson::dom::object object;
-  if (const auto code = parser_->json.parse(line.data(), line.size()).get(object);
-      code != simdjson::SUCCESS) {
+  if (const auto code = parser_->json.parse(line.data(), line.size()).get(object); code != simdjson::SUCCESS) {
     return failure(fmt::format("not a JSON object: {}", simdjson::error_message(code)));
   }
   if (auto fault = check_version(object); !fault.empty()) return failure(std::move(fault));

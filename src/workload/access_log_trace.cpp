@@ -1,7 +1,7 @@
 // Our own access log as a trace.
-#include <fmt/format.h>
-
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "workload/access_log.hpp"
 #include "workload/collector.hpp"

@@ -12,8 +12,8 @@ namespace evenkeel::workload {
 namespace {
 
 enum Column : std::size_t { session, agent, t, in, out, blocks, prefix_blocks, think_time, api_time };
-constexpr std::array<std::string_view, 9> column_names = {
-    "session", "agent", "t", "in", "out", "blocks", "prefix_blocks", "think_time", "api_time"};
+constexpr std::array<std::string_view, 9> column_names = {"session", "agent",         "t",          "in",      "out",
+                                                          "blocks",  "prefix_blocks", "think_time", "api_time"};
 constexpr std::uint32_t block_tokens = 64;
 constexpr std::int64_t most_blocks = 10'000'000;
 
@@ -54,8 +54,7 @@ Turn read_turn(CsvReader& csv, PrefixMaker& prefixes) {
   turn.prefix = prefixes.make(turn.agent, all, head);
   turn.prefix_block_size = block_tokens;
   if (turn.prefix == no_prefix) {
-    csv.reject_field(prefix_blocks,
-                     "at most the blocks of this request and of the agent's request before it");
+    csv.reject_field(prefix_blocks, "at most the blocks of this request and of the agent's request before it");
   }
   return turn;
 }

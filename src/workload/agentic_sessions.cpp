@@ -18,11 +18,7 @@ constexpr std::int64_t most_block_id = 0xFFFFFFFF;
 class ConversationReader {
  public:
   ConversationReader(LineReader& lines, Trace& trace, std::uint64_t& first_id, std::uint32_t block_size)
-      : lines_(lines),
-        trace_(trace),
-        first_id_(first_id),
-        next_first_id_(first_id),
-        block_size_(block_size) {}
+      : lines_(lines), trace_(trace), first_id_(first_id), next_first_id_(first_id), block_size_(block_size) {}
   ~ConversationReader() { first_id_ = next_first_id_; }
   ConversationReader(const ConversationReader&) = delete;
   ConversationReader& operator=(const ConversationReader&) = delete;

@@ -56,12 +56,10 @@ std::optional<Duration> timestamp(std::string_view text) {
   const auto minute = digits(text, 14, 2, 59);
   const auto second = digits(text, 17, 2, 60);
   if (!year || !month || !day || !hour || !minute || !second || *year < 1970) return std::nullopt;
-  if (text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') || text[13] != ':' ||
-      text[16] != ':') {
+  if (text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') || text[13] != ':' || text[16] != ':') {
     return std::nullopt;
   }
-  const chrono::year_month_day date(chrono::year(static_cast<int>(*year)), chrono::month(*month),
-                                    chrono::day(*day));
+  const chrono::year_month_day date(chrono::year(static_cast<int>(*year)), chrono::month(*month), chrono::day(*day));
   if (!date.ok()) return std::nullopt;
   auto rest = text.substr(19);
   const auto fraction = take_fraction(rest);

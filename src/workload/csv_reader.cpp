@@ -1,8 +1,8 @@
 #include "workload/csv_reader.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -45,14 +45,11 @@ bool CsvReader::split_line() {
   return false;
 }
 
-bool CsvReader::next() {
-  return !fault() && lines_.next() && split_line();
-}
+bool CsvReader::next() { return !fault() && lines_.next() && split_line(); }
 
 void CsvReader::reject_field(std::size_t column, std::string_view allowed) {
   constexpr std::size_t shown = 60;
-  reject(fmt::format("field `{}` is \"{}\"; allowed: {}", names_[column], text(column).substr(0, shown),
-                     allowed));
+  reject(fmt::format("field `{}` is \"{}\"; allowed: {}", names_[column], text(column).substr(0, shown), allowed));
 }
 
 std::int64_t CsvReader::whole(std::size_t column, std::int64_t least, std::int64_t most) {

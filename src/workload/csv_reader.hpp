@@ -16,8 +16,7 @@ namespace evenkeel::workload {
 /// so a reader asks for a whole row and then looks at fault() once.
 class CsvReader {
  public:
-  [[nodiscard]] static Result<CsvReader> open(const std::string& path,
-                                              std::span<const std::string_view> columns);
+  [[nodiscard]] static Result<CsvReader> open(const std::string& path, std::span<const std::string_view> columns);
 
   /// False at the end and after a fault.
   [[nodiscard]] bool next();

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <cstdint>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "workload/line_reader.hpp"
 

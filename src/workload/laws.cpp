@@ -1,10 +1,10 @@
 #include "workload/laws.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 
@@ -13,8 +13,8 @@ namespace evenkeel::workload {
 namespace {
 
 tl::unexpected<Error> bad_length(std::string_view text, std::string_view why) {
-  return failure(fmt::format("length law \"{}\": {}; allowed: fixed:N, uniform:A:B, lognormal:MEAN:CV[:CAP]",
-                             text, why));
+  return failure(
+      fmt::format("length law \"{}\": {}; allowed: fixed:N, uniform:A:B, lognormal:MEAN:CV[:CAP]", text, why));
 }
 
 /// A token count from 1, or nothing.
@@ -38,8 +38,7 @@ Result<LengthLaw> LengthLaw::parse(std::string_view text) {
   if (parts[0] == "uniform" && parts.size() == 3) {
     const auto a = tokens(parts[1]);
     const auto b = tokens(parts[2]);
-    if (!a || !b || *a > *b)
-      return bad_length(text, fmt::format("A and B must be 1 to {}, A at most B", most_tokens));
+    if (!a || !b || *a > *b) return bad_length(text, fmt::format("A and B must be 1 to {}, A at most B", most_tokens));
     law.kind_ = Kind::uniform;
     law.low_ = *a;
     law.high_ = *b;
@@ -65,12 +64,10 @@ Result<LengthLaw> LengthLaw::parse(std::string_view text) {
 
 std::int64_t LengthLaw::draw(Random& random) const {
   switch (kind_) {
-    case Kind::fixed:
-      return low_;
+    case Kind::fixed: return low_;
     case Kind::uniform:
       return low_ + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(high_ - low_) + 1));
-    case Kind::lognormal:
-      break;
+    case Kind::lognormal: break;
   }
   const double drawn = std::min(random.lognormal(mean_, cv_), static_cast<double>(high_));
   return std::max<std::int64_t>(1, std::llround(drawn));

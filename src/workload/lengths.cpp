@@ -72,8 +72,8 @@ Result<Trace> read_lengths(const TraceSpec& spec) {
     TraceRequest request;
     request.prompt_tokens = Tokens(csv.whole(0, 0, most_tokens));
     request.output_tokens = Tokens(csv.whole(1, 0, most_tokens));
-    request.arrival = arrivals ? arrivals->next()
-                               : Duration(csv.whole(2, 0, static_cast<std::int64_t>(longest_trace_s * 1e9)));
+    request.arrival =
+        arrivals ? arrivals->next() : Duration(csv.whole(2, 0, static_cast<std::int64_t>(longest_trace_s * 1e9)));
     if (csv.fault()) break;
     if (arrivals && collector.past_end(request.arrival)) break;
     collector.add(request);
@@ -84,8 +84,7 @@ Result<Trace> read_lengths(const TraceSpec& spec) {
 
 Result<Trace> draw_synthetic(const TraceSpec& spec) {
   if (!spec.rate) return failure("a synthetic workload wants a rate (requests a second)");
-  if (!spec.prompt || !spec.output)
-    return failure("a synthetic workload wants a prompt and an output length law");
+  if (!spec.prompt || !spec.output) return failure("a synthetic workload wants a prompt and an output length law");
   const bool counted = spec.slice.max_requests != Slice{}.max_requests;
   if (!counted && spec.slice.to_s == Slice{}.to_s) {
     return failure("a synthetic workload has no end of its own; an end (to_s) or max_requests is wanted");

@@ -1,6 +1,5 @@
 #include "workload/line_reader.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,21 +8,18 @@
 #include <filesystem>
 #include <system_error>
 
+#include <fmt/format.h>
+
 namespace evenkeel::workload {
 
 namespace {
 constexpr std::size_t buffer_bytes = std::size_t{256} << 10U;
-gzFile as_gz(void* file) {
-  return static_cast<gzFile>(file);
-}
+gzFile as_gz(void* file) { return static_cast<gzFile>(file); }
 }  // namespace
 
-void LineReader::CloseGz::operator()(void* file) const {
-  gzclose(as_gz(file));
-}
+void LineReader::CloseGz::operator()(void* file) const { gzclose(as_gz(file)); }
 
-LineReader::LineReader(std::string path, void* file)
-    : path_(std::move(path)), file_(file), buffer_(buffer_bytes) {}
+LineReader::LineReader(std::string path, void* file) : path_(std::move(path)), file_(file), buffer_(buffer_bytes) {}
 
 Result<LineReader> LineReader::open(std::string path) {
   std::error_code code;

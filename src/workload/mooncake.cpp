@@ -16,17 +16,14 @@ constexpr std::uint32_t block_tokens = 512;
 constexpr std::int64_t grid_ms = 3000;
 constexpr std::int64_t grid_error_ms = 10;  // published times miss the grid by up to 3 ms
 
-std::int64_t nearest_grid_point(std::int64_t ms) {
-  return (ms + grid_ms / 2) / grid_ms;
-}
+std::int64_t nearest_grid_point(std::int64_t ms) { return (ms + grid_ms / 2) / grid_ms; }
 
 bool on_grid(const std::vector<TraceRequest>& requests) {
   const auto is_near = [](const TraceRequest& r) {
     const auto ms = r.arrival / std::chrono::milliseconds(1);
     return std::llabs(ms - nearest_grid_point(ms) * grid_ms) <= grid_error_ms;
   };
-  return requests.back().arrival > requests.front().arrival &&
-         std::all_of(requests.begin(), requests.end(), is_near);
+  return requests.back().arrival > requests.front().arrival && std::all_of(requests.begin(), requests.end(), is_near);
 }
 
 /// Some of the published traces tell arrivals to 3 s only. Requests of one grid point are given independent

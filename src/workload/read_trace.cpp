@@ -1,6 +1,5 @@
 #include "workload/read_trace.hpp"
 
-#include <fmt/format.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -8,6 +7,8 @@
 #include <filesystem>
 #include <tuple>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "workload/line_reader.hpp"
@@ -28,8 +29,7 @@ struct Format {
 
 constexpr std::array<Format, 9> formats = {{
     {{"azure", "Azure 2023 and 2024 CSV: TIMESTAMP,ContextTokens,GeneratedTokens"}, nothing, read_azure},
-    {{"mooncake",
-      "Mooncake JSON lines with 512-token prefix blocks; a 3 s grid of arrivals is spread by the seed"},
+    {{"mooncake", "Mooncake JSON lines with 512-token prefix blocks; a 3 s grid of arrivals is spread by the seed"},
      nothing,
      read_mooncake},
     {{"servegen-drawn", "CSV arrival_s,client,prompt_tokens,output_tokens"}, nothing, read_servegen_drawn},
@@ -43,8 +43,7 @@ constexpr std::array<Format, 9> formats = {{
     {{"agentic-requests", "the same conversations as CSV session,agent,seq,...; wants a session rate"},
      session_rate,
      read_agentic_requests},
-    {{"lengths",
-      "table of prompt and output lengths; takes a rate and an arrival law, wants them if it has no times"},
+    {{"lengths", "table of prompt and output lengths; takes a rate and an arrival law, wants them if it has no times"},
      rate | arrivals,
      read_lengths},
     {{"access-log", "the router's own access log, JSON lines"}, nothing, read_access_log},
@@ -69,8 +68,7 @@ std::string format_names() {
 }
 
 const Format* find_format(std::string_view name) {
-  const auto at =
-      std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.info.name == name; });
+  const auto at = std::find_if(formats.begin(), formats.end(), [&](const Format& f) { return f.info.name == name; });
   return at == formats.end() ? nullptr : &*at;
 }
 
@@ -107,30 +105,23 @@ Result<std::string_view> detect(const std::string& path) {
   if (std::filesystem::exists(path + "/clients.csv", code)) return "servegen-tables";
   auto lines = LineReader::open(path);
   if (!lines) return tl::unexpected(lines.error());
-  if (!lines->next())
-    return lines->fault() ? failure(lines->fault()->message) : failure(path + ": the file is empty");
+  if (!lines->next()) return lines->fault() ? failure(lines->fault()->message) : failure(path + ": the file is empty");
   const auto line = lines->line();
   const auto format = line.front() == '{' ? format_of_object(line) : format_of_header(line);
   if (!format.empty()) return format;
-  return failure(
-      fmt::format("{}:1: the first line is that of no known trace format; formats that can be named: {}",
-                  path, format_names()));
+  return failure(fmt::format("{}:1: the first line is that of no known trace format; formats that can be named: {}",
+                             path, format_names()));
 }
 
-bool is_rate(double value) {
-  return value >= 1e-6 && value <= 1e6;
-}
+bool is_rate(double value) { return value >= 1e-6 && value <= 1e6; }
 
 /// Empty, or what in the spec is out of bounds or has no effect on the format.
 std::string fault_of(const TraceSpec& spec, const Format& format) {
-  const auto given = [](unsigned bit, bool is_given, std::string_view name) {
-    return std::tuple(bit, is_given, name);
-  };
+  const auto given = [](unsigned bit, bool is_given, std::string_view name) { return std::tuple(bit, is_given, name); };
   for (const auto& [bit, is_given, name] :
-       {given(rate, spec.rate.has_value(), "rate"),
-        given(session_rate, spec.session_rate.has_value(), "session_rate"),
-        given(arrivals, spec.arrivals.has_value(), "arrivals"),
-        given(laws, spec.prompt.has_value(), "prompt"), given(laws, spec.output.has_value(), "output")}) {
+       {given(rate, spec.rate.has_value(), "rate"), given(session_rate, spec.session_rate.has_value(), "session_rate"),
+        given(arrivals, spec.arrivals.has_value(), "arrivals"), given(laws, spec.prompt.has_value(), "prompt"),
+        given(laws, spec.output.has_value(), "output")}) {
     if (is_given && (format.takes & bit) == 0) {
       return fmt::format("option {} has no effect on the trace format {}", name, format.info.name);
     }
@@ -139,8 +130,7 @@ std::string fault_of(const TraceSpec& spec, const Format& format) {
     return fmt::format("option rate is {}; allowed: 0.000001 to 1000000 requests a second", *spec.rate);
   }
   if (spec.session_rate && !is_rate(*spec.session_rate)) {
-    return fmt::format("option session_rate is {}; allowed: 0.000001 to 1000000 starts a second",
-                       *spec.session_rate);
+    return fmt::format("option session_rate is {}; allowed: 0.000001 to 1000000 starts a second", *spec.session_rate);
   }
   if (format.info.name == "synthetic" && !spec.path.empty()) return "the synthetic workload takes no file";
   return spec.slice.fault();
@@ -164,9 +154,7 @@ Result<const Format*> choose_format(const TraceSpec& spec) {
 
 }  // namespace
 
-std::span<const TraceFormatInfo> trace_formats() {
-  return infos;
-}
+std::span<const TraceFormatInfo> trace_formats() { return infos; }
 
 Result<Trace> read_trace(const TraceSpec& spec) {
   const auto format = choose_format(spec);
@@ -176,8 +164,7 @@ Result<Trace> read_trace(const TraceSpec& spec) {
   if (!trace) return trace;
   trace->format = (*format)->info.name;
   if (trace->requests.empty()) {
-    return failure(
-        fmt::format("{}: no request is left after the slice", spec.path.empty() ? "synthetic" : spec.path));
+    return failure(fmt::format("{}: no request is left after the slice", spec.path.empty() ? "synthetic" : spec.path));
   }
   return trace;
 }

@@ -13,10 +13,10 @@ namespace evenkeel::workload {
 
 /// Where a workload comes from and what of it is wanted. What has no effect on the format is refused.
 struct TraceSpec {
-  std::string path;            ///< file, plain or .gz; a folder for servegen-tables; empty for synthetic
-  std::string format;          ///< name out of trace_formats(); empty: told from the first line
-  std::uint64_t seed = 1;      ///< of everything that is drawn
-  std::optional<double> rate;  ///< requests a second
+  std::string path;                    ///< file, plain or .gz; a folder for servegen-tables; empty for synthetic
+  std::string format;                  ///< name out of trace_formats(); empty: told from the first line
+  std::uint64_t seed = 1;              ///< of everything that is drawn
+  std::optional<double> rate;          ///< requests a second
   std::optional<double> session_rate;  ///< conversations that start, a second
   std::optional<ArrivalLaw> arrivals;  ///< default Poisson
   std::optional<LengthLaw> prompt;     ///< synthetic only

@@ -1,10 +1,10 @@
 // Draws requests from ServeGen's tables: every client by itself, window by window, lengths independent of
 // each other because the tables give no joint law.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>
+
+#include <fmt/format.h>
 
 #include "workload/collector.hpp"
 #include "workload/readers.hpp"

@@ -9,8 +9,7 @@
 namespace evenkeel::workload {
 
 Result<Trace> read_servegen_drawn(const TraceSpec& spec) {
-  constexpr std::array<std::string_view, 4> columns = {"arrival_s", "client", "prompt_tokens",
-                                                       "output_tokens"};
+  constexpr std::array<std::string_view, 4> columns = {"arrival_s", "client", "prompt_tokens", "output_tokens"};
   auto csv = CsvReader::open(spec.path, columns);
   if (!csv) return tl::unexpected(csv.error());
   Collector collector(spec.slice);

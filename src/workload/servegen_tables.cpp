@@ -1,11 +1,11 @@
 #include "workload/servegen_tables.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "workload/csv_reader.hpp"
@@ -26,8 +26,7 @@ std::optional<TokenHistogram> TokenHistogram::parse(std::string_view text) {
     if (colon == std::string_view::npos) return std::nullopt;
     const auto tokens = parse_unsigned(trim(entry.substr(0, colon)));
     const auto share = parse_double(trim(entry.substr(colon + 1)));
-    if (!tokens || *tokens > static_cast<std::uint64_t>(most_tokens) || !share || *share < 0)
-      return std::nullopt;
+    if (!tokens || *tokens > static_cast<std::uint64_t>(most_tokens) || !share || *share < 0) return std::nullopt;
     if (*share == 0) continue;
     total += *share;
     histogram.values_.push_back(static_cast<std::int64_t>(*tokens));
@@ -44,12 +43,9 @@ std::int64_t TokenHistogram::draw(Random& random) const {
 
 double ClientWindow::draw_gap(double mean, Random& random) const {
   switch (pattern) {
-    case Pattern::gamma:
-      return random.gamma(shape, mean / shape);
-    case Pattern::weibull:
-      return mean / std::tgamma(1 + 1 / shape) * std::pow(random.exponential(1), 1 / shape);
-    case Pattern::poisson:
-      break;
+    case Pattern::gamma: return random.gamma(shape, mean / shape);
+    case Pattern::weibull: return mean / std::tgamma(1 + 1 / shape) * std::pow(random.exponential(1), 1 / shape);
+    case Pattern::poisson: break;
   }
   return random.exponential(mean);
 }
@@ -58,13 +54,10 @@ double ClientWindow::draw_first_gap(double mean, Random& random) const {
   // A uniform part of a gap drawn in proportion to its length. Weighted by length, gamma(k) is gamma(k + 1),
   // and the k-th power of a Weibull variable, else exponential, is gamma(1 + 1/k).
   switch (pattern) {
-    case Pattern::gamma:
-      return random.unit() * random.gamma(shape + 1, mean / shape);
+    case Pattern::gamma: return random.unit() * random.gamma(shape + 1, mean / shape);
     case Pattern::weibull:
-      return random.unit() * mean / std::tgamma(1 + 1 / shape) *
-             std::pow(random.gamma(1 + 1 / shape, 1), 1 / shape);
-    case Pattern::poisson:
-      break;
+      return random.unit() * mean / std::tgamma(1 + 1 / shape) * std::pow(random.gamma(1 + 1 / shape, 1), 1 / shape);
+    case Pattern::poisson: break;
   }
   return random.exponential(mean);
 }
@@ -142,12 +135,10 @@ std::optional<Error> read_lengths(const std::string& path, double first_s, Serve
     lengths.prompt = read_histogram(fields, "input_tokens");
     lengths.output = read_histogram(fields, "output_tokens");
     if (lines->fault()) break;
-    if (!lengths.prompt.empty() && !lengths.output.empty())
-      tables.lengths[client].push_back(std::move(lengths));
+    if (!lengths.prompt.empty() && !lengths.output.empty()) tables.lengths[client].push_back(std::move(lengths));
   }
   for (auto& [client, list] : tables.lengths) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
+    std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.start_s < b.start_s; });
   }
   return lines->fault();
 }

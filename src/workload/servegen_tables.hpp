@@ -49,9 +49,8 @@ struct LengthTables {
 /// clients.csv and lengths.jsonl(.gz) of one model (ServeGen, Xiang et al. 2025).
 struct ServegenTables {
   double window_s = 600;
-  std::vector<ClientWindow> windows;  ///< rate over 0 only; by start, then client
-  std::map<std::uint32_t, std::vector<LengthTables>>
-      lengths;  ///< of each client by start; none of them empty
+  std::vector<ClientWindow> windows;                           ///< rate over 0 only; by start, then client
+  std::map<std::uint32_t, std::vector<LengthTables>> lengths;  ///< of each client by start; none of them empty
 
   /// The client's lengths at a time: the latest table that has begun, else its first. Null if it has none.
   [[nodiscard]] const LengthTables* lengths_at(std::uint32_t client, double at_s) const;

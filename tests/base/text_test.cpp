@@ -29,9 +29,7 @@ TEST(Text, JsonStringsEscapeControlsAndReplaceWhatIsNotUtf8) {
   EXPECT_EQ(out, "\"a\\\"\\\\\\n\\u0001\xC3\xA9\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
 }
 
-TEST(Text, UtcHasMilliseconds) {
-  EXPECT_EQ(format_utc_millis(1700158546680), "2023-11-16T18:15:46.680Z");
-}
+TEST(Text, UtcHasMilliseconds) { EXPECT_EQ(format_utc_millis(1700158546680), "2023-11-16T18:15:46.680Z"); }
 
 }  // namespace
 }  // namespace evenkeel

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <fstream>
+
+#include <fmt/format.h>
 
 #include "config/support.hpp"
 #include "config/table.hpp"
@@ -72,10 +72,9 @@ timeouts = { silence = "1m" }
 }
 
 TEST(Load, FlagsCountBeforeTheFileAndTheFileBeforeDefaults) {
-  const std::string file =
-      "threads = 3\nport = 4000\n[[workers]]\nurl = \"http://a:1\"\n[[models]]\nname = \"m\"\n";
-  const auto settings = of_text(
-      file, {"--port", "5000", "--silence-timeout", "0.3", "--worker-urls", "http://b:2", "http://c:3"});
+  const std::string file = "threads = 3\nport = 4000\n[[workers]]\nurl = \"http://a:1\"\n[[models]]\nname = \"m\"\n";
+  const auto settings =
+      of_text(file, {"--port", "5000", "--silence-timeout", "0.3", "--worker-urls", "http://b:2", "http://c:3"});
   ASSERT_TRUE(settings) << why(settings);
   EXPECT_EQ(settings->threads, 3);
   EXPECT_EQ(settings->port, 5000);
@@ -87,8 +86,8 @@ TEST(Load, FlagsCountBeforeTheFileAndTheFileBeforeDefaults) {
 
 TEST(Load, SwitchesAndListsAsFlags) {
   const auto settings =
-      of_flags({"--no-receipts", "--trust-client-transfer", "--cors-origins", "https://a.example",
-                "https://b.example", "--client-key-headers", "", "--breaker-faults", "0", "--print-config"});
+      of_flags({"--no-receipts", "--trust-client-transfer", "--cors-origins", "https://a.example", "https://b.example",
+                "--client-key-headers", "", "--breaker-faults", "0", "--print-config"});
   ASSERT_TRUE(settings) << why(settings);
   EXPECT_FALSE(settings->receipts);
   EXPECT_TRUE(settings->trust_client_transfer);
@@ -190,8 +189,8 @@ timeouts = { connect = 0, total = "2h" }
 }
 
 TEST(Limits, AreToldWithTheirWords) {
-  auto settings = of_flags({"--first-byte-timeout", "0", "--retry-attempts", "1", "--breaker-faults", "0",
-                            "--max-in-flight", "9"});
+  auto settings =
+      of_flags({"--first-byte-timeout", "0", "--retry-attempts", "1", "--breaker-faults", "0", "--max-in-flight", "9"});
   ASSERT_TRUE(settings) << why(settings);
   std::string text = describe_limits(*settings);
   for (const auto* part :

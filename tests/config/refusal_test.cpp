@@ -43,22 +43,19 @@ TEST(WrongType, SaysWhatWasFoundAndWhatIsAllowed) {
 TEST(OutOfRange, IsRefusedAtBothEnds) {
   for (const auto* text :
        {"port = 65536", "port = -1", "threads = 1025", "threads = -1", "[health]\nejection_cap = 1.01",
-        "[health]\nejection_cap = -0.1", "[retry]\nbudget = 1.5", "[retry]\nbudget = nan",
-        "[retry]\nattempts = 0", "[health]\ninterval = \"1ms\"", "[health]\nrise = 0", "[limits]\nhead = 100",
-        "[limits]\nbody = 0", "[timeouts]\ntotal = \"25h\"", "[timeouts]\ntotal = -1", "seed = -1",
-        "max_in_flight = 1000001"}) {
+        "[health]\nejection_cap = -0.1", "[retry]\nbudget = 1.5", "[retry]\nbudget = nan", "[retry]\nattempts = 0",
+        "[health]\ninterval = \"1ms\"", "[health]\nrise = 0", "[limits]\nhead = 100", "[limits]\nbody = 0",
+        "[timeouts]\ntotal = \"25h\"", "[timeouts]\ntotal = -1", "seed = -1", "max_in_flight = 1000001"}) {
     EXPECT_SAYS(of_text(text), "allowed:") << text;
   }
-  for (const auto* text :
-       {"port = 65535", "port = 0", "threads = 1024", "[health]\nejection_cap = 1",
-        "[health]\nejection_cap = 0.0", "[retry]\nattempts = 1", "[timeouts]\ntotal = \"24h\""}) {
+  for (const auto* text : {"port = 65535", "port = 0", "threads = 1024", "[health]\nejection_cap = 1",
+                           "[health]\nejection_cap = 0.0", "[retry]\nattempts = 1", "[timeouts]\ntotal = \"24h\""}) {
     EXPECT_EQ(why(of_text(text)), "") << text;
   }
 }
 
 TEST(Flags, AreHeldToTheSameRules) {
-  EXPECT_SAYS(of_flags({"--port", "99999"}),
-              "--port: port cannot be \"99999\" (allowed: a whole number, 0 to 65535)");
+  EXPECT_SAYS(of_flags({"--port", "99999"}), "--port: port cannot be \"99999\" (allowed: a whole number, 0 to 65535)");
   EXPECT_SAYS(of_flags({"--policy", "least_wiat"}), "did you mean \"least_wait\"?");
   EXPECT_SAYS(of_flags({"--silence-timeout", "soon"}), "--silence-timeout");
   EXPECT_SAYS(of_flags({"--retry-budget", "10%"}), "--retry-budget");
@@ -116,10 +113,8 @@ TEST(Models, AliasesMustNotHideOrRepeat) {
   const std::string model = "[[models]]\nname = \"m\"\n";
   EXPECT_SAYS(of_text(model + "aliases = [\"m\"]\n"), "is the name of a model");
   EXPECT_SAYS(of_text(model + "aliases = [\"x\", \"x\"]\n"), "alias \"x\" is given twice");
-  EXPECT_SAYS(of_text(model + "aliases = [\"x\"]\n[[models]]\nname = \"n\"\naliases = [\"x\"]\n"),
-              "given twice");
-  EXPECT_SAYS(of_text(worker + "models = [\"n\", \"m\"]\n" + model + "aliases = [\"n\"]\n"),
-              "is the name of a model");
+  EXPECT_SAYS(of_text(model + "aliases = [\"x\"]\n[[models]]\nname = \"n\"\naliases = [\"x\"]\n"), "given twice");
+  EXPECT_SAYS(of_text(worker + "models = [\"n\", \"m\"]\n" + model + "aliases = [\"n\"]\n"), "is the name of a model");
   EXPECT_SAYS(of_text(model + model), "two models have the name \"m\"");
   EXPECT_SAYS(of_text("[[models]]\naliases = [\"x\"]\n"), "a model needs a name");
   EXPECT_SAYS(of_text(model + "aliases = [\"\"]\n"), "empty alias");
@@ -134,23 +129,19 @@ TEST(Models, MustBeServableOnceAllWorkersAreKnown) {
 }
 
 TEST(Combinations, ThatHaveNoEffectAreRefused) {
-  EXPECT_SAYS(of_flags({"--affinity-headers", "x-user"}),
-              "affinity_headers has no effect with policy \"least_wait\"");
+  EXPECT_SAYS(of_flags({"--affinity-headers", "x-user"}), "affinity_headers has no effect with policy \"least_wait\"");
   EXPECT_EQ(why(of_flags({"--affinity-headers", "x-user", "--policy", "consistent_hash"})), "");
   EXPECT_SAYS(of_flags({"--port", "80", "--admin-port", "80"}), "port and admin_port are both 80");
   EXPECT_EQ(why(of_flags({"--port", "0", "--admin-port", "0"})), "");
   EXPECT_EQ(why(of_flags({"--port", "80", "--admin-port", "80", "--host", "127.0.0.2"})), "");
   EXPECT_SAYS(of_flags({"--max-body-bytes", "1MiB", "--kept-body-bytes", "2MiB"}),
               "limits.kept_body is over limits.body");
-  EXPECT_EQ(why(of_flags({"--max-body-bytes", "65536"})), "")
-      << "the default of kept_body is nobody's mistake";
+  EXPECT_EQ(why(of_flags({"--max-body-bytes", "65536"})), "") << "the default of kept_body is nobody's mistake";
   EXPECT_SAYS(of_flags({"--total-timeout", "10s", "--silence-timeout", "20s"}),
               "timeouts.silence is over timeouts.total");
-  EXPECT_SAYS(of_flags({"--total-timeout", "10s", "--first-byte-timeout", "20s"}),
-              "timeouts.first_byte is over");
+  EXPECT_SAYS(of_flags({"--total-timeout", "10s", "--first-byte-timeout", "20s"}), "timeouts.first_byte is over");
   EXPECT_EQ(why(of_flags({"--total-timeout", "10s"})), "");
-  EXPECT_SAYS(of_flags({"--pool-timeout", "1s", "--pool-unroutable-wait", "2s"}),
-              "pool.unroutable_wait is over");
+  EXPECT_SAYS(of_flags({"--pool-timeout", "1s", "--pool-unroutable-wait", "2s"}), "pool.unroutable_wait is over");
   EXPECT_SAYS(of_flags({"--retry-attempts", "1", "--retry-budget", "0.5"}), "retry.budget has no effect");
   EXPECT_SAYS(of_flags({"--retry-backoff", "2s"}), "retry.backoff is over retry.backoff_cap");
   EXPECT_SAYS(of_flags({"--breaker-open", "1m"}), "health.breaker_open is over");

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+#include <gtest/gtest.h>
 
 #include "config/load.hpp"
 
@@ -23,9 +23,7 @@ inline FlagValues parsed(std::vector<std::string> words) {
 inline Result<ServeSettings> of_text(const std::string& toml, const std::vector<std::string>& words = {}) {
   return load_text(toml, "router.toml", parsed(words));
 }
-inline Result<ServeSettings> of_flags(const std::vector<std::string>& words) {
-  return load(parsed(words));
-}
+inline Result<ServeSettings> of_flags(const std::vector<std::string>& words) { return load(parsed(words)); }
 
 /// The error, or "" if there was none.
 template <class T>
@@ -33,7 +31,6 @@ std::string why(const Result<T>& result) {
   return result ? "" : result.error().message;
 }
 
-#define EXPECT_SAYS(result, part) \
-  EXPECT_NE(why(result).find(part), std::string::npos) << "it said: " << why(result)
+#define EXPECT_SAYS(result, part) EXPECT_NE(why(result).find(part), std::string::npos) << "it said: " << why(result)
 
 }  // namespace evenkeel::config

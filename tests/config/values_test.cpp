@@ -1,8 +1,8 @@
 #include "config/values.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::config {
 namespace {
@@ -46,15 +46,13 @@ TEST(Sizes, AreReadWithTheirUnits) {
   EXPECT_EQ(parse_bytes("1.5KiB"), Bytes(1536));
   EXPECT_EQ(parse_bytes("65536"), Bytes(65536));
   EXPECT_EQ(parse_bytes("3 kB"), Bytes(3000));
-  for (const auto* text :
-       {"", "MiB", "-1", "1.5", "1.3KiB", "1mib", "1K", "9223372036854775808", "9000000000GiB"}) {
+  for (const auto* text : {"", "MiB", "-1", "1.5", "1.3KiB", "1mib", "1K", "9223372036854775808", "9000000000GiB"}) {
     EXPECT_EQ(parse_bytes(text), std::nullopt) << text;
   }
 }
 
 TEST(Sizes, ReadBackWhatIsWritten) {
-  for (const long long size :
-       {0LL, 1LL, 1023LL, 1024LL, 65537LL, 1LL << 20, 3LL << 30, 9223372036854775807LL}) {
+  for (const long long size : {0LL, 1LL, 1023LL, 1024LL, 65537LL, 1LL << 20, 3LL << 30, 9223372036854775807LL}) {
     EXPECT_EQ(parse_bytes(format_bytes(Bytes(size))), Bytes(size)) << format_bytes(Bytes(size));
   }
   EXPECT_EQ(format_bytes(Bytes(64LL << 20)), "64MiB");

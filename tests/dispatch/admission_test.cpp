@@ -1,8 +1,8 @@
 // What enters, where and how much: limits, counting at once, what a policy may and may not bring about.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/desk.hpp"
 
@@ -231,9 +231,8 @@ TEST_P(RandomOperations, NeverSendARequestWhereItMustNotGo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RandomOperations,
-                         ::testing::Values("random", "round_robin", "power_of_two", "least_requests",
-                                           "least_tokens", "least_wait", "consistent_hash", "in_pairs",
-                                           "wild"),
+                         ::testing::Values("random", "round_robin", "power_of_two", "least_requests", "least_tokens",
+                                           "least_wait", "consistent_hash", "in_pairs", "wild"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST(Admission, GivesTheSamePlacementsForTheSameCallsAndSeed) {
@@ -292,8 +291,7 @@ TEST(Admission, GivesAFreedSlotOfASharedWorkerToTheModelThatWaitsLonger) {
   for (const ModelId model : {model_b, model_a, model_b, model_b, model_a, model_b}) ask(model);
   running->lease.end(Outcome::completed);
   while (true) {
-    const auto holder =
-        std::find_if(slips.begin(), slips.end(), [](const auto& slip) { return slip->placed(); });
+    const auto holder = std::find_if(slips.begin(), slips.end(), [](const auto& slip) { return slip->placed(); });
     if (holder == slips.end()) break;
     (*holder)->lease.end(Outcome::completed);
   }

@@ -1,12 +1,12 @@
 // The dispatcher called by many threads at once: limits, accounts and answers hold.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <atomic>
 #include <barrier>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "dispatch/dispatcher.hpp"

@@ -1,7 +1,7 @@
 // Workers that come, go, blink, drain and change while requests run and wait.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/desk.hpp"
 
@@ -86,8 +86,7 @@ TEST(Fleet, NeverCountsBelowZeroWhileAWorkerFlaps) {
     constexpr WorkerState states[] = {WorkerState::routable, WorkerState::unroutable, WorkerState::draining,
                                       WorkerState::removed};
     const WorkerState state = states[random.below(4)];
-    if (state == WorkerState::removed)
-      (void)desk.dispatcher.add_worker({id == one ? "one" : "two", {model_a}, 3});
+    if (state == WorkerState::removed) (void)desk.dispatcher.add_worker({id == one ? "one" : "two", {model_a}, 3});
     desk.dispatcher.set_state(id, state);
     slips.push_back(desk.submit(asking()));
     if (random.below(2) == 0) slips[random.below(slips.size())]->lease.end(Outcome::worker_fault);

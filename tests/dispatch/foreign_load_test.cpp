@@ -1,10 +1,10 @@
 // What an engine reports beyond ours: the interval rule against brute force, and against a fleet in which a
 // rule that looks only at the moment a report arrives is seen to fail.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/world.hpp"
 
@@ -167,8 +167,7 @@ TEST(ForeignLoad, NeverHidesAFreeSlot) {
 }
 
 TEST(ForeignLoad, ThatLastsIsLeftItsRoom) {
-  World world(thor_and_spark(64), {}, std::move(*routing::make_policy("least_requests")), 1,
-              Probing{seconds(1)});
+  World world(thor_and_spark(64), {}, std::move(*routing::make_policy("least_requests")), 1, Probing{seconds(1)});
   for (int i = 0; i < 2; ++i) world.submit_foreign(1, 1e6);
   for (int burst = 0; burst < 20; ++burst) {
     world.run_until(world.now() + seconds(3));
@@ -192,10 +191,9 @@ class LeastNaive final : public routing::Policy {
   [[nodiscard]] std::string_view name() const override { return "least_naive"; }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time, Random& random,
             std::vector<fleet::Placement>& placements) override {
-    const auto choice =
-        routing::cheapest(waiting[0].candidates, fleet, random, "naive", [&](const auto& worker) {
-          return static_cast<double>(worker.load.in_flight) + naive_.foreign.at(worker.id.value);
-        });
+    const auto choice = routing::cheapest(waiting[0].candidates, fleet, random, "naive", [&](const auto& worker) {
+      return static_cast<double>(worker.load.in_flight) + naive_.foreign.at(worker.id.value);
+    });
     placements.push_back({0, choice.worker, choice.reason, choice.score, 2});
   }
 
@@ -216,9 +214,8 @@ constexpr int bursts_a_series = 100;
 
 void run_series(Series& out, Rule rule, Duration gap, const Probing& probing, std::uint64_t seed) {
   Naive naive;
-  auto policy = rule == Rule::interval
-                    ? std::move(*routing::make_policy("least_requests"))
-                    : std::unique_ptr<routing::Policy>(std::make_unique<LeastNaive>(naive));
+  auto policy = rule == Rule::interval ? std::move(*routing::make_policy("least_requests"))
+                                       : std::unique_ptr<routing::Policy>(std::make_unique<LeastNaive>(naive));
   World world(thor_and_spark(64), {}, std::move(policy), seed, probing);
   world.on_report = [&](const World::Heard& what) {
     const double known = rule == Rule::raw ? 0 : what.ours;

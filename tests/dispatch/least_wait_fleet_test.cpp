@@ -1,10 +1,10 @@
 // The default policy in front of simulated fleets: ahead of round robin on unequal engines, no worse on equal
 // ones.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/world.hpp"
 
@@ -26,11 +26,9 @@ struct Figures {
   std::vector<double> share;
 };
 
-Figures run(std::string_view policy, const std::vector<WorldEngine>& engines, const Load& load,
-            std::uint64_t seed) {
+Figures run(std::string_view policy, const std::vector<WorldEngine>& engines, const Load& load, std::uint64_t seed) {
   Random random(seed);  // the same arrivals for every policy
-  World world(engines, {}, std::move(*routing::make_policy(policy)), seed,
-              Probing{seconds(1), milliseconds(20)});
+  World world(engines, {}, std::move(*routing::make_policy(policy)), seed, Probing{seconds(1), milliseconds(20)});
   Time next{};
   for (int i = 0; i < load.requests; ++i) {
     next += from_seconds(random.exponential(1 / load.per_s));

@@ -1,7 +1,7 @@
 // Who is turned away, when, and with which word and time to come back.
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/desk.hpp"
 

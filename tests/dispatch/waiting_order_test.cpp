@@ -1,10 +1,10 @@
 // Who of those that wait goes first: priority, fairness between clients, the cap on overtaking.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
+
+#include <gtest/gtest.h>
 
 #include "dispatch/support/desk.hpp"
 
@@ -34,8 +34,7 @@ class Queue {
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
 
-  std::size_t ask(std::uint64_t client, std::int64_t priority = 0, std::int64_t prompt = 100,
-                  Excluded excluded = {}) {
+  std::size_t ask(std::uint64_t client, std::int64_t priority = 0, std::int64_t prompt = 100, Excluded excluded = {}) {
     const std::size_t index = asked.size();
     Submission what = asking(client, priority, prompt);
     what.excluded = excluded;
@@ -213,8 +212,7 @@ TEST(OvertakingCap, IsNeverExceededUnderRandomLoad) {
       std::int64_t slots = 2;
       for (int i = 0; i < 500; ++i) {
         const std::uint64_t client = random.below(2) == 0 ? 1 : 2 + random.below(30);
-        queue.ask(client, static_cast<std::int64_t>(random.below(2)),
-                  static_cast<std::int64_t>(random.below(8000)));
+        queue.ask(client, static_cast<std::int64_t>(random.below(2)), static_cast<std::int64_t>(random.below(8000)));
         if (random.below(9) == 0) queue.resize(slots += static_cast<std::int64_t>(random.below(8)));
         if (queue.running() > 0 && random.below(3) > 0) queue.release();
       }

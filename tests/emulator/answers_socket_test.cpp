@@ -26,8 +26,7 @@ TEST(Answers, AStreamHasOneEventATokenAndATrueEnd) {
     EXPECT_EQ(count_of(heard.body, R"("delta":{"content":" )"), 12U);
     EXPECT_EQ(count_of(heard.body, R"("id":"chatcmpl-my-id")"), 14U);  // role, tokens, usage
     EXPECT_EQ(count_of(heard.body, R"("finish_reason":"stop")"), 1U);
-    EXPECT_NE(heard.body.find(
-                  R"("choices":[],"usage":{"prompt_tokens":3,"total_tokens":15,"completion_tokens":12})"),
+    EXPECT_NE(heard.body.find(R"("choices":[],"usage":{"prompt_tokens":3,"total_tokens":15,"completion_tokens":12})"),
               std::string::npos);
     EXPECT_TRUE(heard.body.ends_with("\n\ndata: [DONE]\n\n"));
   });
@@ -68,8 +67,8 @@ TEST(Answers, TwoReplicasOfOneSeedSayTheSame) {
           Talker talker(fiber, to);
           http::Fields id;
           id.emplace_back("X-Request-Id", "x");
-          Heard heard = co_await talker.post(
-              "/v1/messages", R"({"max_tokens":50,"messages":[{"role":"user","content":"hi"}]})", id);
+          Heard heard = co_await talker.post("/v1/messages",
+                                             R"({"max_tokens":50,"messages":[{"role":"user","content":"hi"}]})", id);
           into->push_back(std::move(heard.body));
           if (into->size() == 2) fiber.loop().stop();
         },
@@ -120,8 +119,8 @@ TEST(Answers, ResponsesCanBeFetchedAgainButNotCancelled) {
     EXPECT_EQ(fetched.body, plain.body);
     EXPECT_EQ((co_await talker.post("/v1/responses/resp_x/cancel", "")).code, 400);
     EXPECT_EQ((co_await talker.get("/v1/responses/resp_y")).code, 404);
-    const Heard streamed = co_await talker.post(
-        "/v1/responses", R"({"input":"a b","stream":true,"max_output_tokens":2})", told(5));
+    const Heard streamed =
+        co_await talker.post("/v1/responses", R"({"input":"a b","stream":true,"max_output_tokens":2})", told(5));
     EXPECT_NE(streamed.body.find("event: response.incomplete\n"), std::string::npos);
   });
 }
@@ -130,12 +129,10 @@ TEST(Answers, TokenizeAndDetokenizeCountWords) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
     const Heard ids = co_await talker.post("/tokenize", R"({"prompt":"sea wind"})");
     EXPECT_EQ(ids.body, R"({"count":2,"max_model_len":16000,"tokens":[1114,1127],"token_strs":null})");
-    EXPECT_EQ((co_await talker.post("/detokenize", R"({"tokens":[1114,1127]})")).body,
-              R"({"prompt":" sea wind"})");
-    EXPECT_EQ((co_await talker.post("/v1/messages/count_tokens",
-                                    R"({"messages":[{"role":"user","content":"a b"}]})"))
-                  .body,
-              R"({"input_tokens":2})");
+    EXPECT_EQ((co_await talker.post("/detokenize", R"({"tokens":[1114,1127]})")).body, R"({"prompt":" sea wind"})");
+    EXPECT_EQ(
+        (co_await talker.post("/v1/messages/count_tokens", R"({"messages":[{"role":"user","content":"a b"}]})")).body,
+        R"({"input_tokens":2})");
   });
 }
 
@@ -172,8 +169,8 @@ TEST(Answers, TheOtherPagesOfAnEngine) {
 
 TEST(Answers, WhatIsWrongIsToldInVllmsWords) {
   tell(quick_options(), [](Talker& talker) -> Task<void> {
-    const Heard unknown = co_await talker.post("/v1/chat/completions",
-                                               R"({"model":"x","messages":[{"role":"user","content":"a"}]})");
+    const Heard unknown =
+        co_await talker.post("/v1/chat/completions", R"({"model":"x","messages":[{"role":"user","content":"a"}]})");
     EXPECT_EQ(unknown.code, 404);
     EXPECT_NE(unknown.body.find(R"("type":"NotFoundError","param":"model","code":404)"), std::string::npos);
     http::Fields plain;
@@ -208,10 +205,8 @@ TEST(Answers, ARankOutOfRangeIsAnErrorEventOnAStream) {
     rank[0].second = "1";
     EXPECT_EQ((co_await talker.post("/v1/chat/completions", chat + "}", rank)).code, 200);
     const Heard metrics = co_await talker.get("/metrics");
-    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"1\",model_name=\"m\"} 3.0\n"),
-              std::string::npos);
-    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"),
-              std::string::npos);
+    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"1\",model_name=\"m\"} 3.0\n"), std::string::npos);
+    EXPECT_NE(metrics.body.find("vllm:prompt_tokens_total{engine=\"0\",model_name=\"m\"} 0.0\n"), std::string::npos);
   });
 }
 

@@ -22,8 +22,7 @@ TEST(Leaving, FreesTheSlotAndTheBlocksOfAStream) {
   tell(slow_options(), [](Talker& talker) -> Task<void> {
     {
       http::ClientExchange exchange(talker.fiber(), talker.to());
-      EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", endless + "true}"),
-                ClientStatus::ok);
+      EXPECT_EQ(co_await talker.open(exchange, "POST", "/v1/chat/completions", endless + "true}"), ClientStatus::ok);
       co_await talker.until_state("running", 1);
       EXPECT_GT(co_await talker.state("used_blocks"), 0);
     }
@@ -141,10 +140,9 @@ TEST(Faults, AnErrorMayBeTheFirstEventOfA200) {
     (void)co_await talker.post("/emulator/faults", R"({"error_event_first":true})");
     const Heard streamed = co_await talker.post("/v1/completions", stream20);
     EXPECT_EQ(streamed.code, 200);
-    EXPECT_EQ(
-        streamed.body,
-        "data: {\"error\":{\"message\":\"Injected fault.\",\"type\":\"InternalServerError\",\"param\":null,"
-        "\"code\":500}}\n\ndata: [DONE]\n\n");
+    EXPECT_EQ(streamed.body,
+              "data: {\"error\":{\"message\":\"Injected fault.\",\"type\":\"InternalServerError\",\"param\":null,"
+              "\"code\":500}}\n\ndata: [DONE]\n\n");
     EXPECT_EQ((co_await talker.post("/v1/completions", plain20)).code, 500);
   });
 }

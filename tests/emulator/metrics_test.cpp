@@ -1,8 +1,8 @@
 #include "emulator/metrics.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
+
+#include <gtest/gtest.h>
 
 #include "emulator/gauge_history.hpp"
 

@@ -12,8 +12,8 @@ struct Planner {
   std::int64_t model_length = 5000;
   std::uint64_t seed = 1;
 
-  [[nodiscard]] tl::expected<std::vector<Sequence>, ApiError> operator()(
-      std::string_view body, Endpoint endpoint, std::optional<std::int64_t> told = {}) const {
+  [[nodiscard]] tl::expected<std::vector<Sequence>, ApiError> operator()(std::string_view body, Endpoint endpoint,
+                                                                         std::optional<std::int64_t> told = {}) const {
     return plan(*parse_generation(endpoint, body, "m"), told, {model_length, seed, &draw});
   }
 };
@@ -27,17 +27,14 @@ TEST(Plan, TheSameRequestHasTheSameFateUnderTheSameSeedOnly) {
   EXPECT_EQ(planner(body, Endpoint::completions)->at(0).key, first.key);
   EXPECT_EQ(planner(body, Endpoint::completions)->at(0).output_tokens, first.output_tokens);
   // A field that changes nothing changes nothing.
-  EXPECT_EQ(planner(R"({"prompt":"the quick brown fox","max_tokens":2000,"stream":true,"user":"u"})",
-                    Endpoint::completions)
-                ->at(0)
-                .key,
-            first.key);
-  EXPECT_NE(
-      planner(R"({"prompt":"the quick brown fix","max_tokens":2000})", Endpoint::completions)->at(0).key,
+  EXPECT_EQ(
+      planner(R"({"prompt":"the quick brown fox","max_tokens":2000,"stream":true,"user":"u"})", Endpoint::completions)
+          ->at(0)
+          .key,
       first.key);
-  EXPECT_NE(planner(R"({"prompt":"the quick brown fox","max_tokens":2000,"seed":5})", Endpoint::completions)
-                ->at(0)
-                .key,
+  EXPECT_NE(planner(R"({"prompt":"the quick brown fix","max_tokens":2000})", Endpoint::completions)->at(0).key,
+            first.key);
+  EXPECT_NE(planner(R"({"prompt":"the quick brown fox","max_tokens":2000,"seed":5})", Endpoint::completions)->at(0).key,
             first.key);
   planner.seed = 2;
   EXPECT_NE(planner(body, Endpoint::completions)->at(0).key, first.key);
@@ -78,14 +75,12 @@ TEST(Plan, AToldLengthIsExactUnlessTheBoundIsShorter) {
 
 TEST(Plan, LoadGeneratorsGetTheLengthTheyForce) {
   const Planner planner;
-  const auto forced =
-      planner(R"({"prompt":"a","max_tokens":777,"ignore_eos":true})", Endpoint::completions)->at(0);
+  const auto forced = planner(R"({"prompt":"a","max_tokens":777,"ignore_eos":true})", Endpoint::completions)->at(0);
   EXPECT_EQ(forced.output_tokens, 777);
   EXPECT_EQ(forced.reason, FinishReason::length);
-  EXPECT_GE(planner(R"({"prompt":"a","max_tokens":4000,"min_tokens":3000})", Endpoint::completions)
-                ->at(0)
-                .output_tokens,
-            3000);
+  EXPECT_GE(
+      planner(R"({"prompt":"a","max_tokens":4000,"min_tokens":3000})", Endpoint::completions)->at(0).output_tokens,
+      3000);
 }
 
 TEST(Plan, EveryPromptHasNAnswersOfItsOwn) {

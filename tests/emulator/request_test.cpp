@@ -18,8 +18,7 @@ ApiError bad(Endpoint endpoint, std::string_view body) {
 }
 
 TEST(ChatRequest, CountsTheWordsOfAllMessages) {
-  const auto request =
-      good(Endpoint::chat, R"({"model":"m","messages":[{"role":"system","content":"be brief"},
+  const auto request = good(Endpoint::chat, R"({"model":"m","messages":[{"role":"system","content":"be brief"},
     {"role":"user","content":[{"type":"text","text":"one two three"}]},{"role":"assistant","content":null}]})");
   ASSERT_EQ(request.prompts.size(), 1U);
   EXPECT_EQ(request.prompts[0].tokens, 5);
@@ -29,9 +28,8 @@ TEST(ChatRequest, CountsTheWordsOfAllMessages) {
 
 TEST(ChatRequest, AnImageCountsAConstantAndTellsPromptsApart) {
   const auto of = [](std::string_view url) {
-    return good(Endpoint::chat,
-                R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" +
-                    std::string(url) + R"("}}]}]})")
+    return good(Endpoint::chat, R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" +
+                                    std::string(url) + R"("}}]}]})")
         .prompts[0];
   };
   EXPECT_EQ(of("a").tokens, tokens_of_a_part);
@@ -39,12 +37,11 @@ TEST(ChatRequest, AnImageCountsAConstantAndTellsPromptsApart) {
 }
 
 TEST(ChatRequest, TheNewerNameOfTheBoundWins) {
-  EXPECT_EQ(good(Endpoint::chat,
-                 R"({"messages":[{"role":"user","content":"x"}],"max_tokens":5,"max_completion_tokens":7})")
-                .max_tokens,
-            7);
   EXPECT_EQ(
-      good(Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"max_tokens":5.0})").max_tokens, 5);
+      good(Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"max_tokens":5,"max_completion_tokens":7})")
+          .max_tokens,
+      7);
+  EXPECT_EQ(good(Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"max_tokens":5.0})").max_tokens, 5);
 }
 
 TEST(CompletionRequest, TakesPromptsOfEveryShape) {
@@ -66,8 +63,7 @@ TEST(CompletionRequest, GivesBackTokenIdsOnlyWhenAsked) {
 }
 
 TEST(AnyRequest, OfAModelGivenTwiceTheLastCounts) {
-  EXPECT_TRUE(
-      parse_generation(Endpoint::completions, R"({"model":"x","prompt":"a","model":"m"})", "m").has_value());
+  EXPECT_TRUE(parse_generation(Endpoint::completions, R"({"model":"x","prompt":"a","model":"m"})", "m").has_value());
   EXPECT_EQ(bad(Endpoint::completions, R"({"model":"m","prompt":"a","model":"x"})").status, 404);
 }
 
@@ -91,8 +87,7 @@ TEST(AnyRequest, IsRefusedWithTheFieldThatIsWrong) {
       {Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"stream":"yes"})", "stream"},
       {Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"max_tokens":0})", "max_tokens"},
       {Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"n":1000000})", "n"},
-      {Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"stream_options":{}})",
-       "stream_options"},
+      {Endpoint::chat, R"({"messages":[{"role":"user","content":"x"}],"stream_options":{}})", "stream_options"},
       {Endpoint::completions, R"({})", "prompt"},
       {Endpoint::completions, R"({"prompt":""})", "prompt"},
       {Endpoint::completions, R"({"prompt":[]})", "prompt"},
@@ -120,20 +115,19 @@ TEST(AnyRequest, ThatIsNoJsonObjectIsRefused) {
 TEST(ResponsesRequest, TakesATextOrItems) {
   EXPECT_EQ(good(Endpoint::responses, R"({"input":"a b c","max_output_tokens":9})").max_tokens, 9);
   EXPECT_EQ(
-      good(
-          Endpoint::responses,
-          R"({"instructions":"be good","input":[{"role":"user","content":[{"type":"input_text","text":"a b"}]}]})")
+      good(Endpoint::responses,
+           R"({"instructions":"be good","input":[{"role":"user","content":[{"type":"input_text","text":"a b"}]}]})")
           .prompts[0]
           .tokens,
       4);
 }
 
 TEST(MessagesRequest, CountsTheSystemTextToo) {
-  EXPECT_EQ(good(Endpoint::messages,
-                 R"({"system":"be good","max_tokens":4,"messages":[{"role":"user","content":"a"}]})")
-                .prompts[0]
-                .tokens,
-            3);
+  EXPECT_EQ(
+      good(Endpoint::messages, R"({"system":"be good","max_tokens":4,"messages":[{"role":"user","content":"a"}]})")
+          .prompts[0]
+          .tokens,
+      3);
 }
 
 }  // namespace

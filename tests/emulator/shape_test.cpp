@@ -1,10 +1,10 @@
 // The bytes of every endpoint against transcripts written down from the protocols.
 #include "emulator/shape.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <sstream>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::emulator {
 namespace {
@@ -71,8 +71,8 @@ TEST(ChatStream, UsageRidesOnEveryChunkAndOnOneOfItsOwn) {
 TEST(CompletionStream, TwoAnswersInterleaveUnderTheirIndexWithTokenIds) {
   Talk talk(
       Endpoint::completions,
-      R"({"prompt":"sea wind","n":2,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}})",
-      2, FinishReason::length);
+      R"({"prompt":"sea wind","n":2,"return_token_ids":true,"stream":true,"stream_options":{"include_usage":true}})", 2,
+      FinishReason::length);
   talk.say(0, 1);
   talk.say(1, 1, true);
   talk.say(0, 1, true);
@@ -116,8 +116,8 @@ TEST(MessagesStream, GoesThroughItsEventsInOrder) {
 }
 
 TEST(ErrorBody, OfAModelThatIsNotServed) {
-  const auto refused = parse_generation(
-      Endpoint::chat, R"({"model":"gpt-5","messages":[{"role":"user","content":"x"}]})", "m");
+  const auto refused =
+      parse_generation(Endpoint::chat, R"({"model":"gpt-5","messages":[{"role":"user","content":"x"}]})", "m");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(openai_error(refused.error()), transcript("error-unknown-model.json"));
 }

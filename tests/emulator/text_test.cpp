@@ -1,8 +1,8 @@
 #include "emulator/text.hpp"
 
-#include <gtest/gtest.h>
-
 #include <set>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::emulator {
 namespace {

@@ -1,7 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "engine/presets.hpp"
 #include "engine/support/driving.hpp"
@@ -36,8 +36,7 @@ TEST(EngineConfig, ErrorsNameTheFieldAndWhatIsAllowed) {
       {"fixed_ms", "0.001 to", [](auto& c) { c.law = StepLaw{}; }},
       {"token_ms", "0 to 1000", [](auto& c) { c.law = StepLaw{.fixed_ms = 1, .token_ms = -1}; }},
       {"kv_token_ms", "0 to 1", [nan](auto& c) { c.law = StepLaw{.fixed_ms = 1, .kv_token_ms = nan}; }},
-      {"prefill_context_ms", "0 to",
-       [](auto& c) { c.law = StepLaw{.fixed_ms = 1, .prefill_context_ms = 1}; }},
+      {"prefill_context_ms", "0 to", [](auto& c) { c.law = StepLaw{.fixed_ms = 1, .prefill_context_ms = 1}; }},
       {"rate table entries", "1 to", [](auto& c) { c.law = RateLaw{}; }},
       {"rate table entry 2", "0.001 to",
        [](auto& c) {
@@ -84,9 +83,9 @@ TEST(EnginePresets, EachMakesAnEngineWithTheStepTimesItsSourceStates) {
     std::string_view name;
     double least, most;
   };
-  for (const auto& range : {Range{"8b-h100", 67, 170}, Range{"8b-a100", 40, 106},
-                            Range{"70b-h100-tp8", 33, 85}, Range{"70b-a100-tp8", 22, 56},
-                            Range{"8b-q4-orin", 21, 26}, Range{"8b-q4-cpu", 7, 17}, Range{"paper", 13, 15}}) {
+  for (const auto& range : {Range{"8b-h100", 67, 170}, Range{"8b-a100", 40, 106}, Range{"70b-h100-tp8", 33, 85},
+                            Range{"70b-a100-tp8", 22, 56}, Range{"8b-q4-orin", 21, 26}, Range{"8b-q4-cpu", 7, 17},
+                            Range{"paper", 13, 15}}) {
     auto config = preset(range.name);
     ASSERT_TRUE(config.has_value()) << range.name;
     auto engine = make(*config);

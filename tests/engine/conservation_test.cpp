@@ -1,8 +1,8 @@
 // What must hold for any load: every request ends once, its tokens are all there and no more, the books
 // close, and how coarsely the driver advances makes no difference.
-#include <gtest/gtest.h>
-
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "engine/support/driving.hpp"
@@ -52,8 +52,7 @@ std::vector<Act> random_load(Random& random, const EngineConfig& config) {
     const std::int64_t prompt = between(random, 1, std::max<std::int64_t>(1, room - 1) * 2 / 3 + 1);
     if (prompt >= room) continue;
     acts.push_back({at, false, request(id, prompt, between(random, 1, room), random.below(config.ranks))});
-    if (random.below(5) == 0)
-      acts.push_back({at + from_millis(random.exponential(60)), true, acts.back().request});
+    if (random.below(5) == 0) acts.push_back({at + from_millis(random.exponential(60)), true, acts.back().request});
   }
   std::ranges::stable_sort(acts, {}, &Act::at);
   return acts;

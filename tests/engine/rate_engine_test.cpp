@@ -1,10 +1,10 @@
 // The fluid engine against published arithmetic of a two-box fleet (measured rates at 1 and 2 streams) and
 // against a crude integration in small time steps.
-#include <gtest/gtest.h>
-
 #include <deque>
 #include <map>
 #include <optional>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "engine/support/driving.hpp"
@@ -20,12 +20,8 @@ EngineConfig box(double one, double two) {
   config.slots = 2;
   return config;
 }
-EngineConfig thor() {
-  return box(18.18, 50.71);
-}
-EngineConfig spark() {
-  return box(49.24, 87.82);
-}
+EngineConfig thor() { return box(18.18, 50.71); }
+EngineConfig spark() { return box(49.24, 87.82); }
 
 /// Only the end matters here.
 class LastEnd final : public EngineSink {
@@ -51,10 +47,9 @@ std::vector<double> walls(const EngineConfig& config, std::size_t most, std::int
   return out;
 }
 
-double aggregate(std::size_t thors, std::size_t sparks, std::int64_t tokens,
-                 const std::vector<double>& thor_s, const std::vector<double>& spark_s) {
-  return static_cast<double>(tokens) * static_cast<double>(thors + sparks) /
-         std::max(thor_s[thors], spark_s[sparks]);
+double aggregate(std::size_t thors, std::size_t sparks, std::int64_t tokens, const std::vector<double>& thor_s,
+                 const std::vector<double>& spark_s) {
+  return static_cast<double>(tokens) * static_cast<double>(thors + sparks) / std::max(thor_s[thors], spark_s[sparks]);
 }
 
 TEST(RateEngine, SplitsOfABurstGiveThePublishedAggregates) {
@@ -64,9 +59,9 @@ TEST(RateEngine, SplitsOfABurstGiveThePublishedAggregates) {
     std::size_t thors, sparks;
     double tokens_per_s;
   };
-  for (const auto& row : {Row{4, 0, 50.71}, Row{3, 1, 42.35}, Row{2, 2, 101.42}, Row{1, 3, 72.72},
-                          Row{0, 4, 87.82}, Row{8, 0, 50.71}, Row{6, 2, 67.61}, Row{4, 4, 101.42},
-                          Row{3, 5, 84.70}, Row{2, 6, 117.09}, Row{0, 8, 87.82}}) {
+  for (const auto& row :
+       {Row{4, 0, 50.71}, Row{3, 1, 42.35}, Row{2, 2, 101.42}, Row{1, 3, 72.72}, Row{0, 4, 87.82}, Row{8, 0, 50.71},
+        Row{6, 2, 67.61}, Row{4, 4, 101.42}, Row{3, 5, 84.70}, Row{2, 6, 117.09}, Row{0, 8, 87.82}}) {
     EXPECT_NEAR(aggregate(row.thors, row.sparks, 111, thor_s, spark_s), row.tokens_per_s, 0.006)
         << row.thors << "/" << row.sparks;
   }
@@ -79,10 +74,9 @@ TEST(RateEngine, TheBestSplitOfEachBurstIsThePublishedOne) {
     std::size_t thors, sparks;
     double best;
   };
-  for (const auto& row :
-       {Row{2, 2, 101.42}, Row{2, 3, 116.06}, Row{2, 4, 131.73}, Row{2, 5, 106.29}, Row{2, 6, 117.09},
-        Row{4, 8, 131.73}, Row{6, 10, 135.23}, Row{8, 16, 131.73}, Row{24, 40, 135.23}, Row{36, 64, 137.22},
-        Row{46, 82, 137.08}, Row{94, 162, 138.10}}) {
+  for (const auto& row : {Row{2, 2, 101.42}, Row{2, 3, 116.06}, Row{2, 4, 131.73}, Row{2, 5, 106.29}, Row{2, 6, 117.09},
+                          Row{4, 8, 131.73}, Row{6, 10, 135.23}, Row{8, 16, 131.73}, Row{24, 40, 135.23},
+                          Row{36, 64, 137.22}, Row{46, 82, 137.08}, Row{94, 162, 138.10}}) {
     const std::size_t n = row.thors + row.sparks;
     double best = 0;
     for (std::size_t x = 0; x <= n; ++x) {
@@ -125,8 +119,7 @@ double late_binding(std::deque<std::int64_t> queue) {
   RequestId id = 0;
   while (true) {
     for (const auto& each : boxes) {
-      for (auto books = each->books(0); books.running + books.waiting < 2 && !queue.empty();
-           books = each->books(0)) {
+      for (auto books = each->books(0); books.running + books.waiting < 2 && !queue.empty(); books = each->books(0)) {
         EXPECT_EQ(each->submit(now, request(++id, 1, queue.front())), SubmitOutcome::accepted);
         queue.pop_front();
       }
@@ -178,8 +171,8 @@ struct Arrival {
 };
 
 /// Progress added in steps of dt; starts and ends take effect at the next step, so each is at most dt late.
-std::vector<double> integrate(const std::vector<double>& table, std::size_t slots,
-                              const std::vector<Arrival>& arrivals, double dt) {
+std::vector<double> integrate(const std::vector<double>& table, std::size_t slots, const std::vector<Arrival>& arrivals,
+                              double dt) {
   std::vector<double> ends(arrivals.size(), 0);
   std::vector<double> progress(arrivals.size(), 0);
   std::vector<std::size_t> running;
@@ -187,11 +180,9 @@ std::vector<double> integrate(const std::vector<double>& table, std::size_t slot
   std::size_t done = 0;
   for (std::int64_t i = 0; done < arrivals.size(); ++i) {
     const double now = static_cast<double>(i) * dt;
-    while (next < arrivals.size() && arrivals[next].at_s <= now && running.size() < slots)
-      running.push_back(next++);
+    while (next < arrivals.size() && arrivals[next].at_s <= now && running.size() < slots) running.push_back(next++);
     if (running.empty()) continue;
-    const double each =
-        table[std::min(running.size(), table.size()) - 1] / static_cast<double>(running.size());
+    const double each = table[std::min(running.size(), table.size()) - 1] / static_cast<double>(running.size());
     for (const auto job : running) progress[job] += each * dt;
     std::erase_if(running, [&](std::size_t job) {
       if (progress[job] < static_cast<double>(arrivals[job].output)) return false;
@@ -206,8 +197,7 @@ std::vector<double> integrate(const std::vector<double>& table, std::size_t slot
 TEST(RateEngine, AgreesWithACrudeIntegrationInSmallTimeSteps) {
   Random random(11);
   for (int round = 0; round < 8; ++round) {
-    const std::vector<double> table = {20 + 10 * random.unit(), 45 + 10 * random.unit(),
-                                       70 + 20 * random.unit()};
+    const std::vector<double> table = {20 + 10 * random.unit(), 45 + 10 * random.unit(), 70 + 20 * random.unit()};
     const std::size_t slots = 1 + random.below(5);
     std::vector<Arrival> arrivals;
     double at = 0;
@@ -229,8 +219,7 @@ TEST(RateEngine, AgreesWithACrudeIntegrationInSmallTimeSteps) {
     const auto expected = integrate(table, slots, arrivals, 2e-5);
     for (std::size_t i = 0; i < arrivals.size(); ++i) {
       ASSERT_EQ(static_cast<std::int64_t>(seen.tokens(i).size()), arrivals[i].output);
-      ASSERT_NEAR(seen.finished(i).at(0) / 1000, expected[i], 60 * 2e-5)
-          << "round " << round << " request " << i;
+      ASSERT_NEAR(seen.finished(i).at(0) / 1000, expected[i], 60 * 2e-5) << "round " << round << " request " << i;
     }
   }
 }
@@ -256,8 +245,7 @@ TEST(RateEngine, AbortFreesTheSlotAndTheOthersSpeedChangesAtOnce) {
   EXPECT_TRUE(engine->abort(at_ms(25), 2));
   EXPECT_FALSE(engine->abort(at_ms(25), 2));
   run_dry(*engine, seen);
-  EXPECT_EQ(seen.tokens(1),
-            (std::vector<double>{75, 175}));  // half a token by 25 ms, the rest at 10 a second
+  EXPECT_EQ(seen.tokens(1), (std::vector<double>{75, 175}));  // half a token by 25 ms, the rest at 10 a second
   EXPECT_TRUE(seen.tokens(2).empty());
   EXPECT_EQ(engine->gauges(0).finished_by(FinishReason::abort), 2);
   EXPECT_EQ(engine->gauges(0).running, 0);

@@ -25,8 +25,7 @@ TEST(Detect, ByTheMetricsWhereTheModelsDoNotTell) {
   }
   EXPECT_EQ(detect({.metrics_body = wire("sglang/metrics_ranks.txt")}), Kind::sglang);
   EXPECT_EQ(detect({.metrics_body = wire_body("llama_cpp/metrics_idle.http")}), Kind::llama_cpp);
-  EXPECT_EQ(detect({.models_body = wire("tgi/models.json"), .metrics_body = wire("tgi/metrics.txt")}),
-            Kind::tgi);
+  EXPECT_EQ(detect({.models_body = wire("tgi/models.json"), .metrics_body = wire("tgi/metrics.txt")}), Kind::tgi);
 }
 
 TEST(Detect, ByAPageOfItsOwn) {
@@ -67,14 +66,13 @@ TEST(ReadModels, ListsAdaptersAndEachIdOnce) {
 }
 
 TEST(ReadModels, RefusesWhatIsNoList) {
-  for (const auto* body : {"", "no", "{}", R"({"data":{}})", R"({"data":[{"name":"x"}]})",
-                           R"({"data":["x"]})", R"({"error":"Unauthorized"})"}) {
+  for (const auto* body : {"", "no", "{}", R"({"data":{}})", R"({"data":[{"name":"x"}]})", R"({"data":["x"]})",
+                           R"({"error":"Unauthorized"})"}) {
     EXPECT_FALSE(read_models(body).has_value()) << body;
   }
   EXPECT_FALSE(read_models(fmt::format(R"({{"data":[{{"id":"{}"}}]}})", std::string(513, 'x'))).has_value());
   std::string many = R"({"data":[)";
-  for (std::size_t i = 0; i <= max_model_cards; ++i)
-    many += fmt::format(R"({}{{"id":"m{}"}})", i == 0 ? "" : ",", i);
+  for (std::size_t i = 0; i <= max_model_cards; ++i) many += fmt::format(R"({}{{"id":"m{}"}})", i == 0 ? "" : ",", i);
   EXPECT_FALSE(read_models(many + "]}").has_value());
 }
 

@@ -6,9 +6,7 @@
 namespace evenkeel::engines {
 namespace {
 
-Report read(Kind kind, const std::vector<std::string>& bodies) {
-  return adapter(kind).read(bodies);
-}
+Report read(Kind kind, const std::vector<std::string>& bodies) { return adapter(kind).read(bodies); }
 
 TEST(Sglang, SumsTheRanksOfLoads) {
   const Report report = read(Kind::sglang, {wire("sglang/loads.json"), ""});
@@ -34,8 +32,7 @@ TEST(Sglang, LoadsCountBeforeMetricsAndMetricsFillTheRest) {
   const Report both = read(Kind::sglang, {wire("sglang/loads.json"), wire("sglang/metrics_ranks.txt")});
   EXPECT_EQ(both.running, 19);
   EXPECT_EQ(both.preemptions_total, 23);
-  const std::string broken =
-      edited(wire("sglang/loads.json"), "\"num_running_reqs\":7", "\"num_running_reqs\":-7");
+  const std::string broken = edited(wire("sglang/loads.json"), "\"num_running_reqs\":7", "\"num_running_reqs\":-7");
   EXPECT_EQ(read(Kind::sglang, {broken, ""}).running, std::nullopt);
   EXPECT_EQ(read(Kind::sglang, {broken, wire("sglang/metrics_ranks.txt")}).running, 16);
   EXPECT_EQ(read(Kind::sglang, {broken, ""}).waiting, 3);
@@ -50,14 +47,14 @@ TEST(Sglang, ReadsPagesWithoutRanks) {
 }
 
 TEST(LlamaCpp, ReadsWhatTheServerAnswered) {
-  const Report idle = read(
-      Kind::llama_cpp, {wire_body("llama_cpp/slots_idle.http"), wire_body("llama_cpp/metrics_idle.http")});
+  const Report idle =
+      read(Kind::llama_cpp, {wire_body("llama_cpp/slots_idle.http"), wire_body("llama_cpp/metrics_idle.http")});
   EXPECT_EQ(idle.running, 0);
   EXPECT_EQ(idle.waiting, 0);
   EXPECT_EQ(idle.slots, 4);
   EXPECT_EQ(idle.kv_used, Tokens(0));
-  const Report busy = read(
-      Kind::llama_cpp, {wire_body("llama_cpp/slots_busy.http"), wire_body("llama_cpp/metrics_busy.http")});
+  const Report busy =
+      read(Kind::llama_cpp, {wire_body("llama_cpp/slots_busy.http"), wire_body("llama_cpp/metrics_busy.http")});
   EXPECT_EQ(busy.running, 1);
   EXPECT_EQ(busy.kv_used, Tokens(65)) << "of the slot at work only, an idle one keeps 14 as cache";
   EXPECT_EQ(busy.kv_capacity, std::nullopt) << "several slots may share one buffer";
@@ -70,8 +67,7 @@ TEST(LlamaCpp, EachPageAloneTellsSomething) {
   const Report metrics = read(Kind::llama_cpp, {"", wire_body("llama_cpp/metrics_busy.http")});
   EXPECT_EQ(metrics.running, 1);
   EXPECT_EQ(metrics.slots, std::nullopt);
-  const Report one =
-      read(Kind::llama_cpp, {R"([{"id":0,"n_ctx":4096,"is_processing":true,"n_prompt_tokens":100}])"});
+  const Report one = read(Kind::llama_cpp, {R"([{"id":0,"n_ctx":4096,"is_processing":true,"n_prompt_tokens":100}])"});
   EXPECT_EQ(one.kv_capacity, Tokens(4096));
   EXPECT_FALSE(read(Kind::llama_cpp, {R"({"error":{"code":501}})", "[]"}).any());
 }

@@ -1,8 +1,8 @@
 #include "engines/prometheus.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::engines {
 namespace {
@@ -33,8 +33,7 @@ TEST(Prometheus, ReadsNamesLabelsAndValues) {
 
 TEST(Prometheus, PassesOverLinesThatAreNoSamples) {
   EXPECT_TRUE(samples_of("").empty());
-  EXPECT_TRUE(
-      samples_of("\n\n#\n1a 2\n{x=\"1\"} 3\nnovalue\nopen{x=\"1 4\nopen{x=\"1\" 5\n<html>\n").empty());
+  EXPECT_TRUE(samples_of("\n\n#\n1a 2\n{x=\"1\"} 3\nnovalue\nopen{x=\"1 4\nopen{x=\"1\" 5\n<html>\n").empty());
   EXPECT_EQ(samples_of("bad{x=\"\n good 1\n").size(), 1U);
 }
 

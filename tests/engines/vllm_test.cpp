@@ -76,8 +76,7 @@ TEST(Vllm, TellsNothingWithoutAPage) {
   EXPECT_FALSE(read("").any());
   EXPECT_FALSE(read("<html>404</html>").any());
   EXPECT_FALSE(adapter(Kind::vllm).read({}).any());
-  EXPECT_FALSE(read(std::string(9U << 20U, '\n') + "vllm:num_requests_running 1\n").any())
-      << "over the bound";
+  EXPECT_FALSE(read(std::string(9U << 20U, '\n') + "vllm:num_requests_running 1\n").any()) << "over the bound";
   EXPECT_TRUE(read("vllm:num_requests_running 0\n").any());
 }
 

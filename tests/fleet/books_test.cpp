@@ -1,11 +1,11 @@
 // Leases and books against an independent model of what each open lease holds.
 #include "fleet/books.hpp"
 
-#include <gtest/gtest.h>
-
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 

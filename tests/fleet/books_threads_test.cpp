@@ -1,10 +1,10 @@
 // Leases of one worker opened, fed and ended by several threads at once, while another reads the books.
-#include <gtest/gtest.h>
-
 #include <array>
 #include <atomic>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "fleet/books.hpp"
@@ -68,9 +68,9 @@ TEST(Books, LoseNothingBetweenThreads) {
   EXPECT_EQ(books.generated_ever(), booked);
   EXPECT_EQ(books.leases_begun(), static_cast<std::uint64_t>(threads) * each);
   EXPECT_EQ(books.leases_ended(), static_cast<std::uint64_t>(threads) * each);
-  EXPECT_EQ(ends.of[static_cast<std::size_t>(Outcome::completed)] +
-                ends.of[static_cast<std::size_t>(Outcome::worker_fault)],
-            threads * each);
+  EXPECT_EQ(
+      ends.of[static_cast<std::size_t>(Outcome::completed)] + ends.of[static_cast<std::size_t>(Outcome::worker_fault)],
+      threads * each);
 }
 
 /// One lease at a time, so that the books go through zero all the while: the reader must not mistake a lease

@@ -1,10 +1,10 @@
 // The closed lists that headers, metrics and logs are made of.
 #include "fleet/outcome.hpp"
 
-#include <gtest/gtest.h>
-
 #include <set>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::fleet {
 namespace {

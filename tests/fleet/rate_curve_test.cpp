@@ -1,11 +1,11 @@
 // The learned curve against curves that are known because the test makes them.
 #include "fleet/rate_curve.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 
@@ -16,9 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// A worker that saturates: rises nearly in proportion, then bends towards 400 a second.
-double truth(double running) {
-  return 400 * running / (running + 7);
-}
+double truth(double running) { return 400 * running / (running + 7); }
 
 void watch(RateCurve& curve, double running, double rate, int tenths) {
   for (int i = 0; i < tenths; ++i) curve.observe(running, rate * 0.1, milliseconds(100));

@@ -1,5 +1,7 @@
 #include "gateway/answer_scan.hpp"
 
+#include <simdjson.h>
+
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -7,7 +9,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include "http/message.hpp"
 
@@ -64,8 +65,9 @@ bool carries_tokens(simdjson::dom::element event) {
   if (event["choices"].get(choices) != simdjson::SUCCESS) return false;
   for (const auto choice : choices) {
     simdjson::dom::array calls;
-    if (is_text(choice["text"]) || is_text(choice["delta"]["content"]) || is_text(choice["delta"]["reasoning_content"]) ||
-        is_text(choice["delta"]["reasoning"]) || choice["delta"]["tool_calls"].get(calls) == simdjson::SUCCESS) {
+    if (is_text(choice["text"]) || is_text(choice["delta"]["content"]) ||
+        is_text(choice["delta"]["reasoning_content"]) || is_text(choice["delta"]["reasoning"]) ||
+        choice["delta"]["tool_calls"].get(calls) == simdjson::SUCCESS) {
       return true;
     }
   }
@@ -114,9 +116,10 @@ Told parsed(const std::string& body) {
 }
 
 TEST(StreamScan, AgreesWithSimdjsonOnRecordedStreams) {
-  for (const std::string name : {"vllm/chat.sse", "vllm/chat-usage.sse", "vllm/completions-two-answers.sse", "vllm/error-event.sse",
-                                 "sglang/error_queue_full.sse", "tgi/error_generation.sse", "tgi/error_overloaded.sse",
-                                 "llama_cpp/chat_stream.http", "llama_cpp/completion_stream.http"}) {
+  for (const std::string name :
+       {"vllm/chat.sse", "vllm/chat-usage.sse", "vllm/completions-two-answers.sse", "vllm/error-event.sse",
+        "sglang/error_queue_full.sse", "tgi/error_generation.sse", "tgi/error_overloaded.sse",
+        "llama_cpp/chat_stream.http", "llama_cpp/completion_stream.http"}) {
     const std::string body = recorded(name);
     EXPECT_EQ(scanned(Dialect::openai, body), parsed(body)) << name;
     EXPECT_TRUE(scanned(Dialect::openai, body).ended) << name;
@@ -155,7 +158,8 @@ TEST(StreamScan, TellsContentFromTheRestInEachShape) {
   EXPECT_EQ(kind(R"({"choices": [{"delta": {"content": "a"}}]})"), Kind::content);
   EXPECT_EQ(kind(R"({"choices":[{"delta":{"reasoning_content":"a"}}]})"), Kind::content);
   EXPECT_EQ(kind(R"({"choices":[{"delta":{"reasoning":"a","content":null}}]})"), Kind::content);
-  EXPECT_EQ(kind(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]})"), Kind::content);
+  EXPECT_EQ(kind(R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]})"),
+            Kind::content);
   EXPECT_EQ(kind(R"({"choices":[{"text":"\"error\""}]})"), Kind::content);
   EXPECT_EQ(kind(R"({"choices":[{"delta":{},"finish_reason":"stop"}]})"), Kind::other);
   EXPECT_EQ(kind(R"({"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}})"), Kind::other);
@@ -173,12 +177,15 @@ TEST(StreamScan, TellsContentFromTheRestInEachShape) {
 TEST(StreamScan, AStreamThatChangesItsShapeIsStillRead) {
   // Reasoning first, then text, then a tool call, heads of changing length: nothing may be taken from the event before.
   StreamScan scan(Dialect::openai);
-  EXPECT_EQ(scan.see("data: {\"id\":\"a\",\"choices\":[{\"delta\":{\"reasoning_content\":\"x\"}}]}\n\n"), Kind::content);
+  EXPECT_EQ(scan.see("data: {\"id\":\"a\",\"choices\":[{\"delta\":{\"reasoning_content\":\"x\"}}]}\n\n"),
+            Kind::content);
   EXPECT_EQ(scan.see("data: {\"id\":\"a\",\"choices\":[{\"delta\":{\"reasoning_content\":\"\"}}]}\n\n"), Kind::other);
   EXPECT_EQ(scan.see("data: {\"id\":\"abcdef\",\"choices\":[{\"delta\":{\"content\":\"y\"}}]}\n\n"), Kind::content);
-  EXPECT_EQ(scan.see("data: {\"id\":\"b\",\"choices\":[{\"index\":1,\"delta\":{\"content\":\"y\"}}]}\n\n"), Kind::content);
+  EXPECT_EQ(scan.see("data: {\"id\":\"b\",\"choices\":[{\"index\":1,\"delta\":{\"content\":\"y\"}}]}\n\n"),
+            Kind::content);
   EXPECT_EQ(scan.see("data: {\"choices\":[]}\n\n"), Kind::other);
-  EXPECT_EQ(scan.see("data: {\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"stop\"}]}\n\n"), Kind::other);
+  EXPECT_EQ(scan.see("data: {\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"stop\"}]}\n\n"),
+            Kind::other);
   EXPECT_EQ(scan.see("data: {\"error\":{\"message\":\"late\"}}\n\n"), Kind::error);
   EXPECT_EQ(scan.content_events(), 3U);
   EXPECT_TRUE(scan.failed());
@@ -187,7 +194,8 @@ TEST(StreamScan, AStreamThatChangesItsShapeIsStillRead) {
 TEST(StreamScan, TokenIdsTellHowManyTokensAnEventHolds) {
   StreamScan scan(Dialect::openai);
   const auto see = [&](std::string_view ids) {
-    scan.see("data: {\"choices\":[{\"text\":\"ab\",\"prompt_token_ids\":[9,9,9,9],\"token_ids\":" + std::string(ids) + "}]}\n\n");
+    scan.see("data: {\"choices\":[{\"text\":\"ab\",\"prompt_token_ids\":[9,9,9,9],\"token_ids\":" + std::string(ids) +
+             "}]}\n\n");
     return scan.stated_tokens();
   };
   EXPECT_EQ(see("[1,2,3]"), 3);

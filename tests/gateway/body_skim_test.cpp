@@ -1,9 +1,10 @@
 #include "gateway/body_skim.hpp"
 
+#include <simdjson.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include "base/random.hpp"
 #include "gateway/body_stream.hpp"
@@ -15,7 +16,8 @@ namespace {
 BodySkim skim(const std::string& body, std::size_t step, bool* good) {
   BodySkim result(true);
   bool fine = true;
-  for (std::size_t at = 0; at < body.size() && fine; at += step) fine = result.feed(std::string_view(body).substr(at, step));
+  for (std::size_t at = 0; at < body.size() && fine; at += step)
+    fine = result.feed(std::string_view(body).substr(at, step));
   *good = fine && result.finish();
   return result;
 }
@@ -88,8 +90,9 @@ TEST(BodySkim, BlanksTransferFieldsAndLeavesJsonOfTheSameSize) {
 }
 
 TEST(BodySkim, RefusesWhatIsNoObject) {
-  for (const std::string body : {"", "   ", "[]", "5", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}", "{\"a\":1}}", "{\"a\":[}]}",
-                                 "{\"a\":\"x}", "{a:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":}", "{,}", "{\"a\":1}x", "\"{}\""}) {
+  for (const std::string body :
+       {"", "   ", "[]", "5", "{", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1,}", "{\"a\":1}}", "{\"a\":[}]}",
+        "{\"a\":\"x}", "{a:1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":}", "{,}", "{\"a\":1}x", "\"{}\""}) {
     for (const std::size_t step : {std::size_t{1}, std::size_t{3}, std::size_t{1000}}) {
       bool good = true;
       const BodySkim result = skim(body, step, &good);
@@ -105,7 +108,8 @@ TEST(BodySkim, EstimatesWhatAPromptHolds) {
   EXPECT_EQ(skim(R"({"prompt":["a","b"]})", 4, &good).facts().list_prompts, 2U);
   EXPECT_EQ(skim(R"({"prompt":["a","b"]})", 4, &good).facts().prompt_ids, 0U);
   EXPECT_EQ(skim(R"({"prompt":[[1,2],[3]]})", 4, &good).facts().list_prompts, 2U);
-  const std::string media = R"({"messages":[{"content":[{"image_url":{"url":"data:image/png;base64,)" + std::string(100000, 'A') + R"("}}]}]})";
+  const std::string media = R"({"messages":[{"content":[{"image_url":{"url":"data:image/png;base64,)" +
+                            std::string(100000, 'A') + R"("}}]}]})";
   const auto facts = skim(media, 4096, &good).facts();
   EXPECT_EQ(facts.media_parts, 1U);
   EXPECT_LT(facts.text_bytes, 200U);
@@ -129,13 +133,15 @@ class RandomJson {
  private:
   std::string blank() { return std::string(random_.below(3), " \n\t"[random_.below(3)]); }
   std::string key() {
-    constexpr const char* keys[] = {"\"model\"", "\"stream\"", "\"kv_transfer_params\"", "\"x\"", "\"bootstrap_room\"", "\"q\\\"\""};
+    constexpr const char* keys[] = {"\"model\"", "\"stream\"",         "\"kv_transfer_params\"",
+                                    "\"x\"",     "\"bootstrap_room\"", "\"q\\\"\""};
     return keys[random_.below(6)];
   }
   std::string text() {
     std::string out = "\"";
     for (std::uint64_t i = random_.below(12); i > 0; --i) {
-      constexpr const char* parts[] = {"a", "\\\"", "\\\\", "{", "}", "[", "]", ",", ":", "\\u0041", "\xC3\xA9", "model"};
+      constexpr const char* parts[] = {"a", "\\\"", "\\\\", "{",       "}",        "[",
+                                       "]", ",",    ":",    "\\u0041", "\xC3\xA9", "model"};
       out += parts[random_.below(12)];
     }
     return out + "\"";
@@ -182,7 +188,8 @@ TEST(BodySkim, AgreesWithSimdjsonOnRandomObjects) {
     simdjson::dom::object left;
     const std::string rest = stripped(body, result);
     ASSERT_EQ(parser.parse(rest).get(left), simdjson::SUCCESS) << body << "\n" << rest;
-    for (const auto field : left) EXPECT_TRUE(field.key != "kv_transfer_params" && field.key != "bootstrap_room") << rest;
+    for (const auto field : left)
+      EXPECT_TRUE(field.key != "kv_transfer_params" && field.key != "bootstrap_room") << rest;
   }
 }
 

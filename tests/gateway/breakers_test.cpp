@@ -43,8 +43,13 @@ class BreakersTest : public ::testing::Test {
   }
   [[nodiscard]] WorkerState state(std::uint32_t worker) const { return dispatcher->workers().at(worker).state; }
 
-  config::HealthSettings settings{.interval = seconds(1), .rise = 2, .fall = 3, .breaker_faults = 4, .breaker_open = seconds(2),
-                                  .breaker_cap = seconds(7), .ejection_cap = 0.5};
+  config::HealthSettings settings{.interval = seconds(1),
+                                  .rise = 2,
+                                  .fall = 3,
+                                  .breaker_faults = 4,
+                                  .breaker_open = seconds(2),
+                                  .breaker_cap = seconds(7),
+                                  .ejection_cap = 0.5};
   ManualClock clock;
   std::optional<dispatch::Dispatcher> dispatcher;
   std::optional<Breakers> breakers;
@@ -93,7 +98,8 @@ TEST_F(BreakersTest, FaultsInARowOpenAndAnAnswerBetweenThemDoesNot) {
 TEST_F(BreakersTest, FaultsOfClientsFullWorkersAndLeaversAreNeutral) {
   build_alive(2);
   answer(0, Outcome::worker_fault, 3);
-  for (const Outcome neutral : {Outcome::client_fault, Outcome::back_pressure, Outcome::cancelled}) answer(0, neutral, 50);
+  for (const Outcome neutral : {Outcome::client_fault, Outcome::back_pressure, Outcome::cancelled})
+    answer(0, neutral, 50);
   EXPECT_EQ(state(0), WorkerState::routable);
   EXPECT_EQ(breakers->status(WorkerId{0}).faults, 3);  // nor do they forgive
   answer(0, Outcome::worker_fault);

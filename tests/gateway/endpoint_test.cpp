@@ -14,8 +14,8 @@ TEST(Endpoint, PathsGoToTheirRoutes) {
     EXPECT_EQ(found.dialect, dialect) << path;
     EXPECT_EQ(found.label, label) << path;
   };
-  for (const std::string_view path : {"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank", "/rerank", "/v1/score",
-                                      "/tokenize", "/detokenize"}) {
+  for (const std::string_view path : {"/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/rerank",
+                                      "/rerank", "/v1/score", "/tokenize", "/detokenize"}) {
     expect(path, Route::model_body, Dialect::openai, path);
   }
   expect("/v1/responses", Route::model_body, Dialect::responses, "/v1/responses");
@@ -26,7 +26,8 @@ TEST(Endpoint, PathsGoToTheirRoutes) {
   expect("/v1/chat/completions//", Route::other, Dialect::opaque, "/v1/*");
   expect("/v1/audio/transcriptions", Route::multipart, Dialect::opaque, "/v1/audio");
   expect("/v1/files", Route::other, Dialect::opaque, "/v1/*");
-  for (const std::string_view path : {"", "/", "/v1", "/v2/chat", "/V1/models", "/chat/completions", "/metricsx", "*"}) {
+  for (const std::string_view path :
+       {"", "/", "/v1", "/v2/chat", "/V1/models", "/chat/completions", "/metricsx", "*"}) {
     expect(path, Route::unknown, Dialect::opaque, "other");
   }
 }

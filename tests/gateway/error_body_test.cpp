@@ -1,9 +1,10 @@
 #include "gateway/error_body.hpp"
 
+#include <simdjson.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include "http/sse.hpp"
 
@@ -16,9 +17,7 @@ ApiError failure_of(int status) { return {status, "invalid_request_error", nasty
 
 class Parsed {
  public:
-  explicit Parsed(const std::string& json) {
-    EXPECT_EQ(parser_.parse(json).get(root_), simdjson::SUCCESS) << json;
-  }
+  explicit Parsed(const std::string& json) { EXPECT_EQ(parser_.parse(json).get(root_), simdjson::SUCCESS) << json; }
   std::string text(std::string_view pointer) {
     std::string_view value;
     EXPECT_EQ(root_.at_pointer(pointer).get(value), simdjson::SUCCESS) << pointer;
@@ -49,8 +48,12 @@ TEST(ErrorBody, OpenAisShapeHasItsFourMembersAlways) {
 
 // The types by status: Anthropic's API documentation, "Errors".
 TEST(ErrorBody, AnthropicsShapeNamesTheTypeByTheStatus) {
-  const std::pair<int, std::string> types[] = {{400, "invalid_request_error"}, {401, "authentication_error"}, {403, "permission_error"},
-                                               {404, "not_found_error"},       {413, "request_too_large"},    {429, "rate_limit_error"},
+  const std::pair<int, std::string> types[] = {{400, "invalid_request_error"},
+                                               {401, "authentication_error"},
+                                               {403, "permission_error"},
+                                               {404, "not_found_error"},
+                                               {413, "request_too_large"},
+                                               {429, "rate_limit_error"},
                                                {500, "api_error"}};
   for (const auto& [status, type] : types) {
     Parsed body(error_body(Dialect::messages, failure_of(status)));

@@ -1,9 +1,10 @@
+#include <simdjson.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
-#include <simdjson.h>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -56,7 +57,8 @@ TEST(FindUsage, ReadsOpenAisNamesAndAnthropics) {
 }
 
 TEST(FindUsage, CountsStandAtTheFirstLevelOfTheUsageItself) {
-  EXPECT_EQ(found(R"({"usage":{"details":{"prompt_tokens":1},"prompt_tokens":9,"completion_tokens":4}})"), Counts({9, 4}));
+  EXPECT_EQ(found(R"({"usage":{"details":{"prompt_tokens":1},"prompt_tokens":9,"completion_tokens":4}})"),
+            Counts({9, 4}));
   EXPECT_EQ(found(R"({"usage":{"input_tokens_details":{"input_tokens":1},"output_tokens":4}})"), Counts({0, 4}));
   EXPECT_EQ(found(R"({"usage":{"total_tokens":5},"budget":{"prompt_tokens":9}})"), std::nullopt);
   EXPECT_EQ(found(R"({"usage":{"note":"}","prompt_tokens":2,"completion_tokens":1}})"), Counts({2, 1}));
@@ -64,7 +66,8 @@ TEST(FindUsage, CountsStandAtTheFirstLevelOfTheUsageItself) {
 
 TEST(FindUsage, TakesNothingThatIsNotWhole) {
   const std::string whole = R"({"usage":{"prompt_tokens":123,"completion_tokens":45}})";
-  for (std::size_t size = 0; size < whole.size() - 1; ++size) EXPECT_EQ(found(whole.substr(0, size)), std::nullopt) << size;
+  for (std::size_t size = 0; size < whole.size() - 1; ++size)
+    EXPECT_EQ(found(whole.substr(0, size)), std::nullopt) << size;
   EXPECT_EQ(found(whole.substr(0, whole.size() - 1)), Counts({123, 45}));
 }
 
@@ -82,7 +85,8 @@ class Documents {
   explicit Documents(std::uint64_t seed) : random_(seed) {}
 
   std::string object(int depth) {
-    constexpr const char* keys[] = {"usage", "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens", "text", "\"usage"};
+    constexpr const char* keys[] = {"usage", "prompt_tokens", "completion_tokens", "input_tokens", "output_tokens",
+                                    "text",  "\"usage"};
     bool used[7] = {};
     std::string out = "{";
     for (auto members = random_.below(5); members > 0; --members) {
@@ -99,7 +103,8 @@ class Documents {
  private:
   std::string blank() { return std::string(random_.below(2), " \n"[random_.below(2)]); }
   std::string value(int depth) {
-    constexpr const char* texts[] = {"", "\"usage\":{\"prompt_tokens\":77}", "}", "{\"usage\":", "\\", "usage", "\"usage\""};
+    constexpr const char* texts[] = {"",         "\"usage\":{\"prompt_tokens\":77}", "}", "{\"usage\":", "\\", "usage",
+                                     "\"usage\""};
     std::string out;
     switch (random_.below(depth > 0 ? 6 : 4)) {
       case 0:

@@ -41,7 +41,8 @@ using Values = std::vector<std::string>;
 class Heads : public ::testing::Test {
  protected:
   /// The head that goes up for a client's request with these fields.
-  Lines up(const std::string& fields, const std::string& target = "/v1/chat/completions", const std::string& method = "POST") {
+  Lines up(const std::string& fields, const std::string& target = "/v1/chat/completions",
+           const std::string& method = "POST") {
     parse(parser_, method + " " + target + " HTTP/1.1\r\nHost: client.example\r\n" + fields + "\r\n");
     request_.method = method;
     request_.target = parser_.head().target.in(bytes_);
@@ -77,8 +78,9 @@ class Heads : public ::testing::Test {
 
 TEST_F(Heads, EndToEndFieldsPassAndOursAreSaidOnce) {
   request_.up_length = 17;
-  const Lines head = up("X-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\nContent-Length: 99\r\nAccept-Encoding: gzip\r\n"
-                        "Expect: 100-continue\r\nX-Request-Id: theirs\r\n");
+  const Lines head =
+      up("X-Own: a\r\nx-own: b\r\nContent-Type: application/json\r\nContent-Length: 99\r\nAccept-Encoding: gzip\r\n"
+         "Expect: 100-continue\r\nX-Request-Id: theirs\r\n");
   EXPECT_EQ(head.first, "POST /v1/chat/completions HTTP/1.1");
   EXPECT_EQ(head.all("x-own"), (Values{"a", "b"}));
   EXPECT_EQ(head.all("content-type"), Values{"application/json"});
@@ -91,9 +93,11 @@ TEST_F(Heads, EndToEndFieldsPassAndOursAreSaidOnce) {
 
 TEST_F(Heads, HopByHopFieldsAndWhatConnectionNamesStayHere) {
   const std::string fields =
-      "Connection: close, X-Secret ,keep-alive\r\nX-Secret: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTE: trailers\r\n"
+      "Connection: close, X-Secret ,keep-alive\r\nX-Secret: 1\r\nKeep-Alive: timeout=5\r\nProxy-Connection: x\r\nTE: "
+      "trailers\r\n"
       "Trailer: X\r\nProxy-Authorization: x\r\nProxy-Authenticate: x\r\nX-Secrets: stays\r\n";
-  const Values gone = {"connection", "x-secret", "keep-alive", "proxy-connection", "te", "trailer", "proxy-authorization", "proxy-authenticate"};
+  const Values gone = {"connection", "x-secret", "keep-alive",          "proxy-connection",
+                       "te",         "trailer",  "proxy-authorization", "proxy-authenticate"};
   const Lines head = up(fields);
   for (const auto& name : gone) EXPECT_EQ(head.all(name), Values{}) << name;
   EXPECT_EQ(head.all("x-secrets"), Values{"stays"});
@@ -103,7 +107,8 @@ TEST_F(Heads, HopByHopFieldsAndWhatConnectionNamesStayHere) {
 }
 
 TEST_F(Heads, RankAndOverrideFieldsAreForTrustedClientsOnly) {
-  const std::string fields = "X-Data-Parallel-Rank: 3\r\nx-override-temperature: 0\r\nX-Bootstrap-Room: 7\r\nX-vLLM-Priority: 1\r\n";
+  const std::string fields =
+      "X-Data-Parallel-Rank: 3\r\nx-override-temperature: 0\r\nX-Bootstrap-Room: 7\r\nX-vLLM-Priority: 1\r\n";
   const Values names = {"x-data-parallel-rank", "x-override-temperature", "x-bootstrap-room", "x-vllm-priority"};
   for (const auto& name : names) EXPECT_EQ(up(fields).all(name), Values{}) << name;
   settings_.trust_client_transfer = true;
@@ -141,7 +146,8 @@ TEST_F(Heads, ABodyGoesUpWithOneFraming) {
 
 TEST_F(Heads, AnAnswerKeepsItsStatusAndGetsOurFraming) {
   (void)up("");
-  const Lines plain = down("Content-Length: 9\r\nX-Engine: e\r\nContent-Type: text/plain\r\n", {.framing = Framing::length, .length = 9}, "418 Short And Stout");
+  const Lines plain = down("Content-Length: 9\r\nX-Engine: e\r\nContent-Type: text/plain\r\n",
+                           {.framing = Framing::length, .length = 9}, "418 Short And Stout");
   EXPECT_EQ(plain.first, "HTTP/1.1 418 Short And Stout");
   EXPECT_EQ(plain.all("content-length"), Values{"9"});
   EXPECT_EQ(plain.all("x-engine"), Values{"e"});
@@ -187,10 +193,10 @@ TEST_F(Heads, TheReceiptIsOursAndCanBeSwitchedOff) {
   const std::string engine = "X-Evenkeel-Worker: forged\r\nContent-Length: 0\r\n";
   const AnswerStyle style{.framing = Framing::length};
   const Lines answer = down(engine, style);
-  const std::map<std::string, std::string> expected = {{"x-evenkeel-policy", "least_wait"}, {"x-evenkeel-reason", "only"},
-                                                       {"x-evenkeel-worker", "w"},          {"x-evenkeel-candidates", "3"},
-                                                       {"x-evenkeel-waited-ms", "12"},      {"x-evenkeel-signal-age-ms", "none"},
-                                                       {"x-evenkeel-attempt", "2"}};
+  const std::map<std::string, std::string> expected = {
+      {"x-evenkeel-policy", "least_wait"}, {"x-evenkeel-reason", "only"},  {"x-evenkeel-worker", "w"},
+      {"x-evenkeel-candidates", "3"},      {"x-evenkeel-waited-ms", "12"}, {"x-evenkeel-signal-age-ms", "none"},
+      {"x-evenkeel-attempt", "2"}};
   for (const auto& [name, value] : expected) EXPECT_EQ(answer.all(name), Values{value}) << name;
   settings_.receipts = false;
   for (const auto& [name, value] : expected) EXPECT_EQ(down(engine, style).all(name), Values{}) << name;

@@ -1,5 +1,3 @@
-#include "gateway/outbox.hpp"
-
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "gateway/outbox.hpp"
 
 namespace evenkeel::gateway {
 namespace {
@@ -40,7 +39,8 @@ struct Pair {
 };
 
 /// Puts all texts, a few parts at a time, while the far end is read now and then; then waits until all is through.
-http::Task<void> put_all(http::Fiber& fiber, Pair* pair, const std::vector<std::string>* texts, std::string* received, bool* was_kept) {
+http::Task<void> put_all(http::Fiber& fiber, Pair* pair, const std::vector<std::string>* texts, std::string* received,
+                         bool* was_kept) {
   http::Stream stream(fiber.loop(), pair->ends[0]);
   stream.bind(&fiber);
   Outbox outbox(stream);

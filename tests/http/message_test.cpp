@@ -109,8 +109,8 @@ TEST(MessageParser, DecodesChunksCutAnywhere) {
 }
 
 TEST(MessageParser, RefusesChunkTricks) {
-  for (const char* body : {"0x5\r\nhello\r\n", "-1\r\n", "fffffffffffffffff\r\n", "5\r\nhelloX\r\n", "\r\n", "5 \r\nhello\r\n",
-                           "5\nhello\n"}) {
+  for (const char* body : {"0x5\r\nhello\r\n", "-1\r\n", "fffffffffffffffff\r\n", "5\r\nhelloX\r\n", "\r\n",
+                           "5 \r\nhello\r\n", "5\nhello\n"}) {
     MessageParser parser(Direction::response);
     ASSERT_EQ(parser.parse_head("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), ParseStatus::done);
     std::vector<std::string_view> spans;

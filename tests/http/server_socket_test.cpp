@@ -1,10 +1,10 @@
-#include "http/client.hpp"
-#include "http/server.hpp"
-
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
+
+#include "http/client.hpp"
+#include "http/server.hpp"
 
 namespace evenkeel::http {
 namespace {
@@ -36,8 +36,10 @@ struct Rig {
   Address address() { return *resolve("127.0.0.1", server->port()); }
 };
 
-Task<void> ask(Fiber& fiber, Address to, ClientRequest request, ConnectionPool* pool, std::vector<FetchResult>* results) {
-  results->push_back(co_await fetch(fiber, to, std::move(request), fiber.loop().now() + std::chrono::seconds(20), 1 << 20, pool));
+Task<void> ask(Fiber& fiber, Address to, ClientRequest request, ConnectionPool* pool,
+               std::vector<FetchResult>* results) {
+  results->push_back(
+      co_await fetch(fiber, to, std::move(request), fiber.loop().now() + std::chrono::seconds(20), 1 << 20, pool));
   fiber.loop().stop();
 }
 
@@ -56,9 +58,13 @@ TEST(Server, AnswersWholeRequests) {
   EXPECT_EQ(result.body, "POST /x hello");
 }
 
-TEST(Server, StreamsInChunks) { EXPECT_EQ(ask_once({.path = "/stream", .host = "h"}).body, "part0part1part2part3part4"); }
+TEST(Server, StreamsInChunks) {
+  EXPECT_EQ(ask_once({.path = "/stream", .host = "h"}).body, "part0part1part2part3part4");
+}
 
-TEST(Server, ADyingServerIsNotACompleteAnswer) { EXPECT_EQ(ask_once({.path = "/die", .host = "h"}).status, ClientStatus::broken); }
+TEST(Server, ADyingServerIsNotACompleteAnswer) {
+  EXPECT_EQ(ask_once({.path = "/die", .host = "h"}).status, ClientStatus::broken);
+}
 
 TEST(Server, RefusesABodyOverItsLimit) {
   EventLoop loop;
@@ -67,7 +73,8 @@ TEST(Server, RefusesABodyOverItsLimit) {
   auto server = Server::open(loop, *resolve("127.0.0.1", 0), echo, limits);
   std::vector<FetchResult> results;
   loop.spawn(ask, *resolve("127.0.0.1", (*server)->port()),
-             ClientRequest{.method = "POST", .path = "/", .host = "h", .fields = {}, .body = "12345678901"}, nullptr, &results);
+             ClientRequest{.method = "POST", .path = "/", .host = "h", .fields = {}, .body = "12345678901"}, nullptr,
+             &results);
   loop.run();
   EXPECT_EQ(results.at(0).code, 413);
 }

@@ -1,9 +1,9 @@
 #include "load/answer.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::load {
 namespace {
@@ -36,8 +36,7 @@ std::string chat(std::string_view delta) {
 
 const std::string role = chat(R"({"role":"assistant","content":""})");
 const std::string word = chat(R"({"content":" w\u00e9\u0021"})");
-const std::string usage =
-    "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}\n\n";
+const std::string usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}\n\n";
 const std::string end_mark = "data: [DONE]\n\n";
 
 TEST(StreamedAnswer, CountsEventsWithContentHoweverTheyAreCut) {
@@ -100,11 +99,10 @@ TEST(StreamedAnswer, ABreakBehindTheTrueEndDoesNotMatter) {
 }
 
 TEST(StreamedAnswer, AnErrorEventFailsItThoughDoneFollows) {
-  for (const std::string error :
-       {R"(data: {"error":{"message":"out of blocks","code":500}})",
-        R"(data: {"error":"out of blocks","error_type":"overloaded"})",
-        R"(data: {"object":"error","message":"out of blocks"})",
-        "event: error\ndata: {\"object\":\"error\",\"message\":\"out of blocks\"}"}) {
+  for (const std::string error : {R"(data: {"error":{"message":"out of blocks","code":500}})",
+                                  R"(data: {"error":"out of blocks","error_type":"overloaded"})",
+                                  R"(data: {"object":"error","message":"out of blocks"})",
+                                  "event: error\ndata: {\"object\":\"error\",\"message\":\"out of blocks\"}"}) {
     const auto got = read(word + error + "\n\n" + end_mark, 1000);
     EXPECT_EQ(got.ending, Ending::error_event) << error;
     EXPECT_EQ(got.facts.trouble, "out of blocks") << error;
@@ -132,8 +130,7 @@ TEST(PlainAnswer, TellsUsageErrorsAndGarbageApart) {
   JsonScratch scratch;
   AnswerFacts facts;
   EXPECT_EQ(read_plain_answer(
-                scratch, R"({"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":9}})",
-                facts),
+                scratch, R"({"choices":[{"message":{}}],"usage":{"prompt_tokens":3,"completion_tokens":9}})", facts),
             Ending::completed);
   EXPECT_EQ(facts.usage_output, 9);
   EXPECT_EQ(facts.usage_prompt, 3);

@@ -1,8 +1,7 @@
 #include "load/replay_report.hpp"
 
-#include <gtest/gtest.h>
-
 #include <boost/json.hpp>
+#include <gtest/gtest.h>
 
 #include "load/replay_json.hpp"
 #include "load/replay_svg.hpp"

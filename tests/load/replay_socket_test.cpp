@@ -1,9 +1,9 @@
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <boost/json.hpp>
 #include <map>
 #include <set>
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
 
 #include "load/replay.hpp"
 #include "load/support/scripted_server.hpp"

@@ -1,9 +1,9 @@
 #include "load/request_maker.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
 #include <boost/json.hpp>
+#include <gtest/gtest.h>
 
 namespace evenkeel::load {
 namespace {

@@ -1,9 +1,9 @@
 #include "load/schedule.hpp"
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 
@@ -100,8 +100,7 @@ TEST(Schedule, NeitherTheCapNorTheOrderOfASessionIsEverBroken) {
   while (!schedule.finished()) {
     while (const auto start = schedule.start(now)) {
       const auto& request = trace.requests[start->place];
-      const Duration due =
-          request.after == no_index ? request.arrival : end_of[request.after] + request.think;
+      const Duration due = request.after == no_index ? request.arrival : end_of[request.after] + request.think;
       ASSERT_EQ(start->due, due);
       ASSERT_GE(now, due);
       running.emplace(now + Duration(1ms) * (1 + random.below(30)), start->place);
@@ -109,8 +108,7 @@ TEST(Schedule, NeitherTheCapNorTheOrderOfASessionIsEverBroken) {
     ASSERT_LE(running.size(), cap);
     ASSERT_EQ(running.size(), schedule.running());
     Duration next = schedule.next_due().value_or(Duration::max());
-    if (!running.empty())
-      next = next <= now ? running.begin()->first : std::min(next, running.begin()->first);
+    if (!running.empty()) next = next <= now ? running.begin()->first : std::min(next, running.begin()->first);
     ASSERT_NE(next, Duration::max());
     now = std::max(now, next);
     while (!running.empty() && running.begin()->first <= now) {

@@ -1,12 +1,12 @@
 #include "maths/histogram.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 

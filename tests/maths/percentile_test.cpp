@@ -1,10 +1,10 @@
 #include "maths/percentile.hpp"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <cmath>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::maths {
 namespace {

@@ -1,5 +1,3 @@
-#include "observe/log_writer.hpp"
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +11,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "observe/log_writer.hpp"
 
 namespace evenkeel::observe {
 namespace {
@@ -38,7 +38,8 @@ TEST_F(LogWriterTest, LinesOfManyThreadsArriveWholeAndOnce) {
     std::vector<std::thread> writers;
     for (int t = 0; t < threads; ++t) {
       writers.emplace_back([&, t] {
-        for (int i = 0; i < each; ++i) (*log)->append(std::to_string(t * each + i) + std::string(static_cast<std::size_t>(i % 50), '.') + "\n");
+        for (int i = 0; i < each; ++i)
+          (*log)->append(std::to_string(t * each + i) + std::string(static_cast<std::size_t>(i % 50), '.') + "\n");
       });
     }
     for (auto& writer : writers) writer.join();
@@ -101,7 +102,8 @@ TEST_F(LogWriterTest, ADiskThatDoesNotTakeThemCostsWholeLinesAndTheyAreCounted) 
   std::string received;
   std::thread reading([&] {
     std::array<char, 65536> part{};
-    for (ssize_t count = 0; (count = ::read(reader, part.data(), part.size())) > 0;) received.append(part.data(), static_cast<std::size_t>(count));
+    for (ssize_t count = 0; (count = ::read(reader, part.data(), part.size())) > 0;)
+      received.append(part.data(), static_cast<std::size_t>(count));
   });
   (*log).reset();  // writes out what is left
   reading.join();

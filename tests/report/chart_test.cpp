@@ -1,12 +1,12 @@
 #include "report/chart.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::report {
 namespace {
@@ -35,8 +35,7 @@ class XmlCheck {
   }
 
   std::string take_name() {
-    const auto end =
-        xml_.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", at_);
+    const auto end = xml_.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-", at_);
     auto name = xml_.substr(at_, end - at_);
     at_ = end;
     return name;
@@ -82,14 +81,12 @@ class XmlCheck {
   std::string fault_;
 };
 
-std::string xml_fault(const std::string& xml) {
-  return XmlCheck::fault(xml);
-}
+std::string xml_fault(const std::string& xml) { return XmlCheck::fault(xml); }
 
 TEST(XmlCheck, SeesWhatIsWrong) {
   EXPECT_EQ(xml_fault("<?xml?><a b=\"c\"><d/>e &amp; f</a>"), "");
-  for (const auto* bad : {"<?xml?><a>", "<?xml?></a>", "<?xml?><a>&</a>", "<?xml?><a b=c/>",
-                          "<?xml?><a b=\"<\"/>", "<?xml?><a><b></a></b>", "<?xml?>< a/>"}) {
+  for (const auto* bad : {"<?xml?><a>", "<?xml?></a>", "<?xml?><a>&</a>", "<?xml?><a b=c/>", "<?xml?><a b=\"<\"/>",
+                          "<?xml?><a><b></a></b>", "<?xml?>< a/>"}) {
     EXPECT_NE(xml_fault(bad), "") << bad;
   }
 }

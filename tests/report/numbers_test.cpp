@@ -1,9 +1,9 @@
 #include "report/numbers.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::report {
 namespace {

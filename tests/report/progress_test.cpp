@@ -1,9 +1,9 @@
 #include "report/progress.hpp"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::report {
 namespace {
@@ -27,8 +27,7 @@ TEST(Progress, DrawsInPlaceOnATerminalAFewTimesASecond) {
     progress.update(static_cast<std::uint64_t>(i), "3 open");
   }
   EXPECT_EQ(out.pieces.size(), 5U);  // at 10, 210, 410, 610, 810 ms
-  EXPECT_EQ(out.pieces[4],
-            "\rreplay [#########...............]  40 % 81/200, 1.19 s left, 810 ms, 3 open\x1b[K");
+  EXPECT_EQ(out.pieces[4], "\rreplay [#########...............]  40 % 81/200, 1.19 s left, 810 ms, 3 open\x1b[K");
   progress.finish(200);
   progress.finish(200);
   progress.update(200);

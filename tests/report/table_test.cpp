@@ -1,8 +1,8 @@
 #include "report/table.hpp"
 
-#include <gtest/gtest.h>
-
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 namespace evenkeel::report {
 namespace {

@@ -1,11 +1,11 @@
 // Sticky sessions: whose they are, who loses them, and the bound on the load.
 #include "routing/consistent_hash.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include <gtest/gtest.h>
 
 #include "routing/support/views.hpp"
 
@@ -91,8 +91,7 @@ TEST(ConsistentHash, NeverLoadsAWorkerBeyondTheBoundEvenForOneKey) {
       ++fleet.workers[placement.worker].load.in_flight;
       const double mean = placed / static_cast<double>(workers);
       const auto bound = static_cast<std::int64_t>(std::ceil(1.25 * mean));
-      for (const auto& worker : fleet.workers)
-        ASSERT_LE(worker.load.in_flight, bound) << placed << " on " << workers;
+      for (const auto& worker : fleet.workers) ASSERT_LE(worker.load.in_flight, bound) << placed << " on " << workers;
     }
   }
 }

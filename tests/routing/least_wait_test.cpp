@@ -1,10 +1,10 @@
 // least_wait against its formula, computed here once more in another way.
 #include "routing/least_wait.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 #include "routing/support/views.hpp"
 
@@ -21,7 +21,8 @@ std::vector<double> waits(const Fleet& fleet, const std::vector<std::uint32_t>& 
     const fleet::WorkerView& w = fleet.workers[index];
     const double open = static_cast<double>(w.load.in_flight) + w.foreign_requests;
     const double own = w.mean_output + prompt * fleet.prompt_weight;
-    const double before_mine = open * w.mean_output + static_cast<double>(w.load.queued_prompt.value()) * fleet.prompt_weight;
+    const double before_mine =
+        open * w.mean_output + static_cast<double>(w.load.queued_prompt.value()) * fleet.prompt_weight;
     const double mine = before_mine + own;
     const double others = open * own;
     double rate = w.rate->at(open + 1);
@@ -91,8 +92,8 @@ TEST(LeastWait, WithoutAnyRateTakesTheLeastWork) {
   Fleet fleet(3);
   Random random(24);
   fleet.workers[0].load = {1, Tokens(20000), Tokens(20000), Tokens(0)};  // 3*256 + 2000
-  fleet.workers[1].load = {3, Tokens(100), Tokens(0), Tokens(50)};     // 7*256
-  fleet.workers[2].load = {3, Tokens(200), Tokens(200), Tokens(0)};    // 7*256 + 20
+  fleet.workers[1].load = {3, Tokens(100), Tokens(0), Tokens(50)};       // 7*256
+  fleet.workers[2].load = {3, Tokens(200), Tokens(200), Tokens(0)};      // 7*256 + 20
   const auto all = fleet.all();
   EXPECT_EQ(place(*std::make_unique<LeastWait>(), fleet, request_for(all, 0), random).worker, 1U);
 }

@@ -1,9 +1,9 @@
 // What holds for every policy of the registry.
 #include "routing/policy.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
+
+#include <gtest/gtest.h>
 
 #include "routing/support/views.hpp"
 
@@ -27,8 +27,7 @@ TEST(Registry, NamesTheNearestToAnUnknownName) {
   const auto wrong = make_policy("least_wiat");
   ASSERT_FALSE(wrong.has_value());
   EXPECT_NE(wrong.error().message.find("\"least_wiat\""), std::string::npos) << wrong.error().message;
-  EXPECT_NE(wrong.error().message.find("did you mean \"least_wait\""), std::string::npos)
-      << wrong.error().message;
+  EXPECT_NE(wrong.error().message.find("did you mean \"least_wait\""), std::string::npos) << wrong.error().message;
 }
 
 TEST(Registry, ListsWhatIsAllowedWhenNothingIsNear) {
@@ -72,8 +71,7 @@ TEST_P(EveryPolicy, PlacesEachRequestOnceOnACandidateWithASlotAndNoneBeyond) {
     for (std::size_t i = 0; i < taken.size(); ++i) ASSERT_LE(taken[i], fleet.workers[i].free_slots());
     for (std::size_t r = 0; r < waiting.size(); ++r) {
       ASSERT_LE(placed[r], 1);
-      if (placed[r] == 1)
-        continue;  // one that holds must have found all its candidates filled by those before
+      if (placed[r] == 1) continue;  // one that holds must have found all its candidates filled by those before
       for (const std::uint32_t index : waiting[r].candidates)
         ASSERT_EQ(taken[index], fleet.workers[index].free_slots());
     }
@@ -109,8 +107,7 @@ TEST_P(EveryPolicy, SpreadsCallsToAnIdleFleetOneAtATime) {
   for (const int count : seen) EXPECT_NEAR(count, 100, 40);
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicy,
-                         ::testing::ValuesIn(policy_names().begin(), policy_names().end()),
+INSTANTIATE_TEST_SUITE_P(Registry, EveryPolicy, ::testing::ValuesIn(policy_names().begin(), policy_names().end()),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

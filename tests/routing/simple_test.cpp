@@ -1,11 +1,11 @@
 // The simple rules against brute force over random views.
 #include "routing/simple.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <functional>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "routing/support/views.hpp"
 
@@ -32,9 +32,8 @@ TEST(RandomChoice, IsUniformOverTheCandidatesWhateverTheyCarry) {
   EXPECT_LT(chi_squared(seen, expected), chi_squared_limit(4));
 }
 
-std::vector<std::uint32_t> rounds(Policy& policy, const Fleet& fleet,
-                                  const std::vector<std::uint32_t>& candidates, int count,
-                                  ModelId model = {}) {
+std::vector<std::uint32_t> rounds(Policy& policy, const Fleet& fleet, const std::vector<std::uint32_t>& candidates,
+                                  int count, ModelId model = {}) {
   Random random(1);
   std::vector<std::uint32_t> ids;
   for (int i = 0; i < count; ++i) {
@@ -138,8 +137,7 @@ TEST_P(LeastRule, ChoosesASmallestByBruteForceAndKnowsNoFavourite) {
     if (candidates.empty()) continue;
     const auto placement = place(*policy, fleet, request_for(candidates), random);
     double least = GetParam().cost(fleet.workers[candidates.front()]);
-    for (const std::uint32_t index : candidates)
-      least = std::min(least, GetParam().cost(fleet.workers[index]));
+    for (const std::uint32_t index : candidates) least = std::min(least, GetParam().cost(fleet.workers[index]));
     ASSERT_NE(std::find(candidates.begin(), candidates.end(), placement.worker), candidates.end());
     ASSERT_EQ(GetParam().cost(fleet.workers[placement.worker]), least);
     ASSERT_NEAR(placement.score, least, 1e-9 * (1 + least));
@@ -182,8 +180,7 @@ TEST_P(LeastRule, SpreadsABurstThatIsPlannedAtOnce) {
 INSTANTIATE_TEST_SUITE_P(Simple, LeastRule,
                          ::testing::Values(Rule{"least_requests",
                                                 [](const fleet::WorkerView& w) {
-                                                  return static_cast<double>(w.load.in_flight) +
-                                                         w.foreign_requests;
+                                                  return static_cast<double>(w.load.in_flight) + w.foreign_requests;
                                                 }},
                                            Rule{"least_tokens",
                                                 [](const fleet::WorkerView& w) {  // held, and owed once more

@@ -1,10 +1,10 @@
 #include "workload/access_log.hpp"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 
@@ -42,14 +42,10 @@ std::string hostile_text(Random& random) {
 
 double some_millis(Random& random) {
   switch (random.below(4)) {
-    case 0:
-      return 0;
-    case 1:
-      return static_cast<double>(random.below(100'000));
-    case 2:
-      return random.lognormal(100, 3);
-    default:
-      return random.unit() * 1e-7;
+    case 0: return 0;
+    case 1: return static_cast<double>(random.below(100'000));
+    case 2: return random.lognormal(100, 3);
+    default: return random.unit() * 1e-7;
   }
 }
 
@@ -159,19 +155,17 @@ TEST(AccessLog, LineIsTheDocumentedOne) {
   r.attempt = 1;
   std::string line = "before\n";
   append_access_log_line(line, r);
-  EXPECT_EQ(
-      line,
-      "before\n{\"v\":1,\"ts\":1700158546680,\"id\":\"abc\",\"model\":\"m\",\"endpoint\":\"/v1/completions\","
-      "\"stream\":false,\"outcome\":\"completed\",\"status\":200,\"prompt_tokens\":374,"
-      "\"prompt_tokens_from\":\"usage\",\"output_tokens\":44,\"output_tokens_from\":\"events\","
-      "\"queue_ms\":0,\"first_byte_ms\":12.25,\"total_ms\":100.5,\"bytes_in\":0,\"bytes_out\":0,"
-      "\"waited_ms\":0,\"attempt\":1}\n");
+  EXPECT_EQ(line,
+            "before\n{\"v\":1,\"ts\":1700158546680,\"id\":\"abc\",\"model\":\"m\",\"endpoint\":\"/v1/completions\","
+            "\"stream\":false,\"outcome\":\"completed\",\"status\":200,\"prompt_tokens\":374,"
+            "\"prompt_tokens_from\":\"usage\",\"output_tokens\":44,\"output_tokens_from\":\"events\","
+            "\"queue_ms\":0,\"first_byte_ms\":12.25,\"total_ms\":100.5,\"bytes_in\":0,\"bytes_out\":0,"
+            "\"waited_ms\":0,\"attempt\":1}\n");
 }
 
 TEST(AccessLog, UnknownKeysArePassedOverAndBadFieldsNamed) {
   AccessLogReader reader;
-  const auto good =
-      reader.read(R"({"v":1,"ts":5,"model":"m","later":{"deep":[1,2,{"x":null}]},"client":"c"})");
+  const auto good = reader.read(R"({"v":1,"ts":5,"model":"m","later":{"deep":[1,2,{"x":null}]},"client":"c"})");
   ASSERT_TRUE(good.has_value());
   EXPECT_EQ(good->client, "c");
 

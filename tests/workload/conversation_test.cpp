@@ -146,8 +146,7 @@ TEST(Conversations, ASliceRelinksWhatWaitedForSomethingLeftOut) {
   spec.slice.from_s = 5;
   trace = must_read(spec);
   ASSERT_EQ(trace.requests.size(), 1U);
-  EXPECT_EQ(trace.requests[0].after, no_index)
-      << "its forerunners are before the slice: it starts by the clock";
+  EXPECT_EQ(trace.requests[0].after, no_index) << "its forerunners are before the slice: it starts by the clock";
   spec.session_rate.reset();
   EXPECT_NE(refusal(spec).find("a session_rate (starts a second) is wanted"), std::string::npos);
 }

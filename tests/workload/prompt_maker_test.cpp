@@ -1,10 +1,10 @@
 #include "workload/prompt_maker.hpp"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <string>
 #include <unordered_set>
+
+#include <gtest/gtest.h>
 
 #include "base/text.hpp"
 
@@ -53,16 +53,14 @@ TEST(PromptMaker, EqualLeadingIdsGiveEqualLeadingTextAndNoMore) {
   const auto a = trace.prefixes.add(std::array<std::uint64_t, 4>{0, 1, 2, 3});
   const auto b = trace.prefixes.add(std::array<std::uint64_t, 3>{0, 1, 9});
   const auto c = trace.prefixes.add(std::array<std::uint64_t, 2>{5, 1});
-  trace.requests = {request_of(64, a, 16), request_of(60, b, 16), request_of(40, c, 16),
-                    request_of(64, a, 32)};
+  trace.requests = {request_of(64, a, 16), request_of(60, b, 16), request_of(40, c, 16), request_of(64, a, 32)};
   const PromptMaker maker(42);
   const auto text_a = maker.text(trace, 0);
   const auto text_b = maker.text(trace, 1);
   EXPECT_EQ(first_words(text_a, 32), first_words(text_b, 32));
   EXPECT_NE(first_words(text_a, 33), first_words(text_b, 33));
   EXPECT_NE(first_words(text_a, 1), first_words(maker.text(trace, 2), 1));
-  EXPECT_NE(first_words(text_a, 2), first_words(maker.text(trace, 3), 2))
-      << "another block size, other blocks";
+  EXPECT_NE(first_words(text_a, 2), first_words(maker.text(trace, 3), 2)) << "another block size, other blocks";
 }
 
 TEST(PromptMaker, SeedAndPlaceDecideTheRest) {

@@ -78,8 +78,7 @@ TEST(Slice, BadBoundsAreNamed) {
     return spec;
   };
   expect_refusal(with([](Slice& s) { s.from_s = -1; }), "from_s is -1");
-  expect_refusal(with([](Slice& s) { s.from_s = 5, s.to_s = 5; }),
-                 "to_s is 5; allowed: more than from_s (5)");
+  expect_refusal(with([](Slice& s) { s.from_s = 5, s.to_s = 5; }), "to_s is 5; allowed: more than from_s (5)");
   expect_refusal(with([](Slice& s) { s.output_from = 9, s.output_to = 8; }), "output_to is 8");
   expect_refusal(with([](Slice& s) { s.time_scale = 0; }), "time_scale is 0");
   expect_refusal(with([](Slice& s) { s.max_requests = 0; }), "max_requests is 0");
@@ -91,11 +90,9 @@ TEST(Reader, SmallDisorderIsSortedAndLargeRefused) {
   const TemporaryFile file(azure_header +
                            "2023-11-16 18:15:10,1,1\n2023-11-16 18:15:30,3,1\n2023-11-16 18:15:20,2,1\n");
   EXPECT_EQ(prompts(must_read(file.spec())), (std::vector<std::int64_t>{1, 2, 3}));
-  expect_refused_rows(azure_header + "2023-11-16 18:15:10,1,1\n2023-11-16 18:15:09,1,1\n",
-                      ":3: field `TIMESTAMP`");
-  expect_refused_rows(
-      azure_header + "2023-11-16 18:15:10,1,1\n2023-11-16 18:18:09,1,1\n2023-11-16 18:16:09,1,1\n",
-      ":4: field `TIMESTAMP`");
+  expect_refused_rows(azure_header + "2023-11-16 18:15:10,1,1\n2023-11-16 18:15:09,1,1\n", ":3: field `TIMESTAMP`");
+  expect_refused_rows(azure_header + "2023-11-16 18:15:10,1,1\n2023-11-16 18:18:09,1,1\n2023-11-16 18:16:09,1,1\n",
+                      ":4: field `TIMESTAMP`");
 }
 
 TEST(Reader, FaultsNameFileLineFieldAndWhatIsAllowed) {
@@ -103,15 +100,12 @@ TEST(Reader, FaultsNameFileLineFieldAndWhatIsAllowed) {
   EXPECT_EQ(refusal(file.spec()),
             file.path() + ":4: field `ContextTokens` is \"-4\"; allowed: a whole number from 0 to 100000000");
   expect_refused_rows(azure_header + "2023-11-16 18:15:10,1\n", ":2: the row has 2 fields; the header has 3");
-  expect_refused_rows(azure_header + "2023-11-16 18:15:10,1,2,3\n",
-                      ":2: the row has more fields; the header has 3");
-  for (const auto* bad :
-       {"2023-13-16 18:15:10", "2023-02-30 18:15:10", "2023-11-16 24:15:10", "2023-11-16",
-        "2023-11-16 18:15:10.", "2023-11-16 18:15:10.0123456789", "2023-11-16 18:15:10+1:00", ""}) {
+  expect_refused_rows(azure_header + "2023-11-16 18:15:10,1,2,3\n", ":2: the row has more fields; the header has 3");
+  for (const auto* bad : {"2023-13-16 18:15:10", "2023-02-30 18:15:10", "2023-11-16 24:15:10", "2023-11-16",
+                          "2023-11-16 18:15:10.", "2023-11-16 18:15:10.0123456789", "2023-11-16 18:15:10+1:00", ""}) {
     expect_refused_rows(azure_header + bad + ",1,1\n", fmt::format("field `TIMESTAMP` is \"{}\"", bad));
   }
-  expect_refused_rows("arrival_s,client,prompt_tokens,output_tokens\n1e99,a,1,1\n",
-                      "allowed: a number from 0");
+  expect_refused_rows("arrival_s,client,prompt_tokens,output_tokens\n1e99,a,1,1\n", "allowed: a number from 0");
   expect_refused_rows(R"({"timestamp": 0, "input_length": 1.5, "output_length": 1, "hash_ids": []})",
                       R"(:1: field "input_length" is 1.5; allowed: a whole number)");
   expect_refused_rows("{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n{\"timestamp\": 1}",
@@ -175,15 +169,13 @@ TEST(Detection, OptionsWithoutEffectAreRefused) {
 }
 
 TEST(Laws, TextsThatAreNoLawAreRefused) {
-  for (const auto* bad :
-       {"", "fixed", "fixed:0", "fixed:1:2", "uniform:5:4", "uniform:1", "lognormal:10", "normal:3:4",
-        "lognormal:0.5:1", "lognormal:10:-1", "lognormal:10:1:0", "lognormal:10:1:5:6"}) {
+  for (const auto* bad : {"", "fixed", "fixed:0", "fixed:1:2", "uniform:5:4", "uniform:1", "lognormal:10", "normal:3:4",
+                          "lognormal:0.5:1", "lognormal:10:-1", "lognormal:10:1:0", "lognormal:10:1:5:6"}) {
     const auto law = LengthLaw::parse(bad);
     ASSERT_FALSE(law.has_value()) << bad;
     EXPECT_NE(law.error().message.find("lognormal:MEAN:CV[:CAP]"), std::string::npos);
   }
-  for (const auto* bad : {"", "poison", "gamma", "gamma:0", "gamma:101"})
-    EXPECT_FALSE(ArrivalLaw::parse(bad)) << bad;
+  for (const auto* bad : {"", "poison", "gamma", "gamma:0", "gamma:101"}) EXPECT_FALSE(ArrivalLaw::parse(bad)) << bad;
   Random random(1);
   EXPECT_EQ(LengthLaw::parse("fixed:77")->draw(random), 77);
   for (int i = 0; i < 1000; ++i) EXPECT_LE(LengthLaw::parse("lognormal:50:3:60")->draw(random), 60);
@@ -215,8 +207,7 @@ TEST(Determinism, ServegenRateIsTheMeanOfTheSlice) {
   auto spec = spec_of("servegen-tables");
   spec.rate = 3;
   double requests = 0;
-  for (spec.seed = 1; spec.seed <= 8; ++spec.seed)
-    requests += static_cast<double>(must_read(spec).requests.size()) / 8;
+  for (spec.seed = 1; spec.seed <= 8; ++spec.seed) requests += static_cast<double>(must_read(spec).requests.size()) / 8;
   EXPECT_NEAR(requests, 3 * 3600, 0.06 * 3 * 3600);
 }
 

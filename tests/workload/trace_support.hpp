@@ -1,11 +1,11 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "maths/percentile.hpp"
 #include "workload/read_trace.hpp"
@@ -39,8 +39,7 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& bytes) {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = testing::TempDir() + "evenkeel_" + test->test_suite_name() + "_" + test->name() +
-            std::to_string(count_++);
+    path_ = testing::TempDir() + "evenkeel_" + test->test_suite_name() + "_" + test->name() + std::to_string(count_++);
     std::ofstream(path_, std::ios::binary) << bytes;
   }
   ~TemporaryFile() { std::filesystem::remove(path_); }
@@ -81,8 +80,6 @@ inline double gap_cv(const Trace& trace) {
   return maths::coefficient_of_variation(gaps);
 }
 
-inline double last_arrival_s(const Trace& trace) {
-  return to_seconds(trace.requests.back().arrival);
-}
+inline double last_arrival_s(const Trace& trace) { return to_seconds(trace.requests.back().arrival); }
 
 }  // namespace evenkeel::workload

@@ -24,9 +24,7 @@ std::atomic<std::uint64_t> before_mapping{0};
 std::atomic<std::uint64_t>* counter = &before_mapping;
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(std::atomic<std::uint64_t>) == 8);
 
-void count() {
-  counter->fetch_add(1, std::memory_order_relaxed);
-}
+void count() { counter->fetch_add(1, std::memory_order_relaxed); }
 
 [[gnu::constructor]] void map_counter() {
   const char* path = std::getenv("ALLOCATION_COUNT_FILE");

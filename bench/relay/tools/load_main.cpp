@@ -1,13 +1,12 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "load.hpp"
 
 namespace {
 
-std::uint64_t nanoseconds(double seconds) {
-  return static_cast<std::uint64_t>(seconds * 1e9);
-}
+std::uint64_t nanoseconds(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
 }  // namespace
 
@@ -34,31 +33,22 @@ int main(int argc, char** argv) {
   auto* upload = app.add_subcommand("upload", "closed loop of large bodies");
   for (CLI::App* mode : {closed, open, upload}) {
     timed(mode);
-    mode->add_option("--connections", unary.connections, "keep-alive connections")
-        ->check(CLI::Range(1, 10'000));
+    mode->add_option("--connections", unary.connections, "keep-alive connections")->check(CLI::Range(1, 10'000));
   }
   for (CLI::App* mode : {closed, upload}) {
     mode->add_option("--requests", unary.requests, "a fixed number instead of --seconds")
         ->check(CLI::Range(1, 100'000'000));
   }
-  open->add_option("--rate", unary.rate_per_s, "requests per second")
-      ->required()
-      ->check(CLI::Range(1.0, 1e6));
-  upload->add_option("--bytes", unary.upload_bytes, "size of a body")
-      ->required()
-      ->check(CLI::Range(256, 1 << 30));
+  open->add_option("--rate", unary.rate_per_s, "requests per second")->required()->check(CLI::Range(1.0, 1e6));
+  upload->add_option("--bytes", unary.upload_bytes, "size of a body")->required()->check(CLI::Range(256, 1 << 30));
 
   auto* stream = app.add_subcommand("streams", "concurrent streams, each event checked and timed");
   timed(stream);
   stream->add_option("--streams", streams.streams, "concurrent streams")->check(CLI::Range(1, 20'000));
-  stream->add_option("--events", streams.events, "events per stream")
-      ->required()
-      ->check(CLI::Range(1, 10'000'000));
+  stream->add_option("--events", streams.events, "events per stream")->required()->check(CLI::Range(1, 10'000'000));
   stream->add_option("--interval-us", streams.interval_us, "between events of a stream; 0 = flat out")
       ->check(CLI::Range(0, 60'000'000));
-  stream
-      ->add_option("--look-every-us", streams.look_every_us,
-                   "sleep between looks at the sockets; 0 = wake at once")
+  stream->add_option("--look-every-us", streams.look_every_us, "sleep between looks at the sockets; 0 = wake at once")
       ->check(CLI::Range(0, 100'000));
   stream->add_flag("--in-step", streams.in_step, "all streams of an engine send together, as in a batch");
   try {

@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
 #include <array>
 #include <cstring>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "load.hpp"
 #include "message_reader.hpp"
@@ -148,8 +148,8 @@ class StreamRun {
 
   void end(Stream& stream) {
     if (stream.events != plan_.events || stream.tail_seen != tail_.size()) {
-      fail(fmt::format("a stream ended after {} of {} events and {} of {} last bytes", stream.events,
-                       plan_.events, stream.tail_seen, tail_.size()));
+      fail(fmt::format("a stream ended after {} of {} events and {} of {} last bytes", stream.events, plan_.events,
+                       stream.tail_seen, tail_.size()));
     }
     stream.fd = Fd();
     ++finished_;
@@ -179,8 +179,6 @@ class StreamRun {
 
 }  // namespace
 
-void run_streams(const StreamPlan& plan, const Bounds& bounds) {
-  StreamRun(plan, bounds).run();
-}
+void run_streams(const StreamPlan& plan, const Bounds& bounds) { StreamRun(plan, bounds).run(); }
 
 }  // namespace relay_bench

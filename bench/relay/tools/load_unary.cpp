@@ -1,8 +1,8 @@
-#include <fmt/format.h>
-
 #include <cmath>
 #include <deque>
 #include <random>
+
+#include <fmt/format.h>
 
 #include "load.hpp"
 #include "message_reader.hpp"
@@ -30,11 +30,9 @@ class UnaryRun {
   UnaryRun(const UnaryPlan& plan, const Bounds& bounds)
       : plan_(plan),
         bounds_(bounds),
-        request_(request_bytes(plan.upload_bytes > 0 ? upload_request_body(plan.upload_bytes)
-                                                     : unary_request_body())),
+        request_(request_bytes(plan.upload_bytes > 0 ? upload_request_body(plan.upload_bytes) : unary_request_body())),
         window_(plan.warmup_ns, plan.requests > 0 ? 0 : plan.length_ns),
-        latency_(static_cast<std::size_t>(plan.rate_per_s * static_cast<double>(plan.length_ns) / 1e9 * 1.5) +
-                 1000),
+        latency_(static_cast<std::size_t>(plan.rate_per_s * static_cast<double>(plan.length_ns) / 1e9 * 1.5) + 1000),
         clients_(plan.connections),
         receive_buffer_(64 * 1024) {}
 
@@ -126,8 +124,7 @@ class UnaryRun {
     std::size_t received = 0;
     const Io result = receive_some(client.fd, receive_buffer_, received);
     if (result == Io::would_block) return;
-    if (result == Io::closed)
-      fail(client.busy ? "connection closed before the answer" : "idle connection closed");
+    if (result == Io::closed) fail(client.busy ? "connection closed before the answer" : "idle connection closed");
     if (!client.busy) fail("bytes after the answer");
     std::string_view bytes(receive_buffer_.data(), received);
     while (!bytes.empty() && client.reader.state() != MessageReader::State::complete) {
@@ -142,8 +139,7 @@ class UnaryRun {
 
   void check_body(Client& client, std::string_view body) {
     if (unary_answer().compare(client.body_seen, body.size(), body) != 0) {
-      fail(fmt::format("answer differs from the upstream's: {} ... {}", client.reader.head(),
-                       body.substr(0, 400)));
+      fail(fmt::format("answer differs from the upstream's: {} ... {}", client.reader.head(), body.substr(0, 400)));
     }
     client.body_seen += body.size();
   }
@@ -170,8 +166,7 @@ class UnaryRun {
   void print() {
     fmt::print("{{\"requests\":{},\"seconds\":{:.6f}", measured_, window_.seconds());
     if (open_loop()) {
-      fmt::print(",\"p50_us\":{:.1f},\"p99_us\":{:.1f}", latency_.quantile_us(0.5),
-                 latency_.quantile_us(0.99));
+      fmt::print(",\"p50_us\":{:.1f},\"p99_us\":{:.1f}", latency_.quantile_us(0.5), latency_.quantile_us(0.99));
     }
     fmt::print("}}\n");
   }
@@ -197,8 +192,6 @@ class UnaryRun {
 
 }  // namespace
 
-void run_unary(const UnaryPlan& plan, const Bounds& bounds) {
-  UnaryRun(plan, bounds).run();
-}
+void run_unary(const UnaryPlan& plan, const Bounds& bounds) { UnaryRun(plan, bounds).run(); }
 
 }  // namespace relay_bench

@@ -30,8 +30,8 @@ void Window::look(std::uint64_t now) {
 
 void Samples::add(std::uint64_t nanoseconds) {
   if (values_.size() >= limit_) fail("more samples than planned");
-  values_.push_back(static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(nanoseconds, std::numeric_limits<std::uint32_t>::max())));
+  values_.push_back(
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(nanoseconds, std::numeric_limits<std::uint32_t>::max())));
 }
 
 double Samples::quantile_us(double q) {

@@ -9,9 +9,7 @@ namespace {
 constexpr std::size_t max_head = 16 * 1024;
 constexpr std::size_t max_line = 1024;
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-}
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 
 bool same_name(std::string_view name, std::string_view lower_name) {
   return std::equal(name.begin(), name.end(), lower_name.begin(), lower_name.end(),

@@ -1,9 +1,9 @@
 #include "upstream.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
+
+#include <fmt/format.h>
 
 namespace relay_bench {
 namespace {
@@ -15,8 +15,8 @@ constexpr std::uint64_t idle_wait_ns = 100'000'000;
 constexpr int due_batch = 128;
 
 std::string with_head(std::string_view status, std::string_view type, std::string_view body) {
-  return fmt::format("HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status, type,
-                     body.size(), body);
+  return fmt::format("HTTP/1.1 {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n{}", status, type, body.size(),
+                     body);
 }
 
 // The number behind `"name":` in the front of a JSON body whose layout wire.cpp wrote; 0 when absent.
@@ -24,16 +24,14 @@ std::uint64_t number_field(std::string_view body, std::string_view name) {
   const std::string key = fmt::format("\"{}\":", name);
   const std::size_t at = body.find(key);
   std::uint64_t value = 0;
-  if (at != std::string_view::npos)
-    std::from_chars(body.data() + at + key.size(), body.data() + body.size(), value);
+  if (at != std::string_view::npos) std::from_chars(body.data() + at + key.size(), body.data() + body.size(), value);
   return value;
 }
 
 std::string metrics_page(const Engine& engine) {
   std::string page;
   const auto line = [&](std::string_view kind, std::string_view name, std::string_view labels, auto value) {
-    fmt::format_to(std::back_inserter(page), "# TYPE vllm:{} {}\nvllm:{}{{{}}} {}\n", name, kind, name,
-                   labels, value);
+    fmt::format_to(std::back_inserter(page), "# TYPE vllm:{} {}\nvllm:{}{{{}}} {}\n", name, kind, name, labels, value);
   };
   const std::string_view model = R"(model_name="bench",engine="0")";
   line("gauge", "num_requests_running", model, engine.running);
@@ -145,12 +143,9 @@ void Connection::on_ready(std::uint32_t events) {
 void Connection::receive() {
   std::size_t received = 0;
   switch (receive_some(fd_, upstream_.receive_buffer(), received)) {
-    case Io::would_block:
-      return;
-    case Io::closed:
-      return shut();
-    case Io::done:
-      return take({upstream_.receive_buffer().data(), received});
+    case Io::would_block: return;
+    case Io::closed: return shut();
+    case Io::done: return take({upstream_.receive_buffer().data(), received});
   }
 }
 

@@ -1,5 +1,6 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
+
+#include <CLI/CLI.hpp>
 
 #include "upstream.hpp"
 

@@ -1,8 +1,8 @@
 #include "wire.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace relay_bench {
 namespace {
@@ -58,12 +58,11 @@ bool read_stamp(std::string_view digits, std::uint64_t& time_ns) {
 std::string stream_tail(std::uint64_t events) {
   constexpr std::string_view common =
       R"(data: {"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench",)";
-  return fmt::format(
-      R"({}"choices":[{{"index":0,"delta":{{}},"finish_reason":"stop"}}]}})"
-      "\n\n"
-      R"({}"choices":[],"usage":{{"prompt_tokens":120,"completion_tokens":{},"total_tokens":{}}}}})"
-      "\n\ndata: [DONE]\n\n",
-      common, common, events, events + 120);
+  return fmt::format(R"({}"choices":[{{"index":0,"delta":{{}},"finish_reason":"stop"}}]}})"
+                     "\n\n"
+                     R"({}"choices":[],"usage":{{"prompt_tokens":120,"completion_tokens":{},"total_tokens":{}}}}})"
+                     "\n\ndata: [DONE]\n\n",
+                     common, common, events, events + 120);
 }
 
 std::string unary_request_body() {
@@ -82,8 +81,8 @@ std::string stream_request_body(std::uint64_t events, std::uint64_t interval_us,
 }
 
 std::string upload_request_body(std::size_t size) {
-  return padded(R"({"model":"bench","stream":false,"max_tokens":64,"messages":[{"role":"user","content":")",
-                R"("}]})", std::max<std::size_t>(size, 256));
+  return padded(R"({"model":"bench","stream":false,"max_tokens":64,"messages":[{"role":"user","content":")", R"("}]})",
+                std::max<std::size_t>(size, 256));
 }
 
 std::string request_bytes(std::string_view body) {

@@ -3,14 +3,14 @@
 // A dispatcher under virtual time, slips that keep what became of each submission, and policies that
 // misbehave.
 
-#include <gtest/gtest.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "base/random.hpp"
 #include "dispatch/dispatcher.hpp"
@@ -64,8 +64,7 @@ inline Submission asking(std::uint64_t client = 1, std::int64_t priority = 0, st
 
 class Desk {
  public:
-  explicit Desk(DispatcherOptions options = {}, std::string_view policy = "least_requests",
-                std::uint64_t seed = 1)
+  explicit Desk(DispatcherOptions options = {}, std::string_view policy = "least_requests", std::uint64_t seed = 1)
       : Desk(options, std::move(*routing::make_policy(policy)), seed) {}
   Desk(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, std::uint64_t seed = 1)
       : dispatcher(options, std::move(policy), clock, seed) {}
@@ -100,9 +99,7 @@ class Desk {
       dispatcher.tick();
     }
   }
-  [[nodiscard]] std::int64_t in_flight(WorkerId id) const {
-    return dispatcher.workers().at(id.value).load.in_flight;
-  }
+  [[nodiscard]] std::int64_t in_flight(WorkerId id) const { return dispatcher.workers().at(id.value).load.in_flight; }
 
   ManualClock clock;
   Dispatcher dispatcher;

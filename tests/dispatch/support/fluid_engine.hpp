@@ -74,9 +74,7 @@ class FluidEngine {
   };
   static constexpr double done_below = 1e-6;
 
-  [[nodiscard]] double speed() const {
-    return rates_[running_.size() - 1] / static_cast<double>(running_.size());
-  }
+  [[nodiscard]] double speed() const { return rates_[running_.size() - 1] / static_cast<double>(running_.size()); }
   void progress(Time to) {
     const double tokens = speed() * to_seconds(to - at_);
     for (Job& job : running_) job.left -= tokens;

@@ -6,8 +6,8 @@ namespace {
 constexpr Duration tick_every = milliseconds(100);
 }
 
-World::World(std::vector<WorldEngine> engines, DispatcherOptions options,
-             std::unique_ptr<routing::Policy> policy, std::uint64_t seed, std::optional<Probing> probing)
+World::World(std::vector<WorldEngine> engines, DispatcherOptions options, std::unique_ptr<routing::Policy> policy,
+             std::uint64_t seed, std::optional<Probing> probing)
     : desk(options, std::move(policy), seed), probing_(probing), probes_(engines.size()) {
   for (WorldEngine& engine : engines) {
     desk.worker(engine.name, engine.max_in_flight);

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <gtest/gtest.h>
 #include <simdjson.h>
 
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "emulator/emulator.hpp"
 #include "http/client.hpp"
@@ -37,13 +38,11 @@ class Talker {
  public:
   Talker(http::Fiber& fiber, http::Address to) : fiber_(fiber), to_(to) {}
 
-  http::Task<Heard> ask(std::string method, std::string path, std::string body = {},
-                        http::Fields fields = {}) {
+  http::Task<Heard> ask(std::string method, std::string path, std::string body = {}, http::Fields fields = {}) {
     fiber_.set_deadline(fiber_.loop().now() + std::chrono::seconds(60));
     http::ClientExchange exchange(fiber_, to_);
     Heard heard;
-    heard.status =
-        co_await open(exchange, std::move(method), std::move(path), std::move(body), std::move(fields));
+    heard.status = co_await open(exchange, std::move(method), std::move(path), std::move(body), std::move(fields));
     if (heard.status == http::ClientStatus::ok) {
       heard.code = exchange.status();
       heard.type = exchange.field("Content-Type").value_or("");
@@ -123,8 +122,7 @@ inline void tell(const EmulatorOptions& options, http::Task<void> (*story)(Talke
 
 [[nodiscard]] inline std::size_t count_of(std::string_view text, std::string_view what) {
   std::size_t count = 0;
-  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size()))
-    ++count;
+  for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size())) ++count;
   return count;
 }
 

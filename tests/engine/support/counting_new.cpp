@@ -18,17 +18,11 @@ void* operator new(std::size_t size) {
   if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace evenkeel::engine::testing {
 
-std::int64_t allocations() {
-  return count;
-}
+std::int64_t allocations() { return count; }
 
 }  // namespace evenkeel::engine::testing

@@ -2,24 +2,20 @@
 
 // Test tools of the engine room: a sink that keeps everything, and a driver that feeds timed requests.
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include "engine/model.hpp"
 
 namespace evenkeel::engine::testing {
 
-[[nodiscard]] constexpr Time at_ms(double ms) {
-  return Time(from_millis(ms));
-}
-[[nodiscard]] inline double ms_of(Time t) {
-  return to_millis(t.time_since_epoch());
-}
+[[nodiscard]] constexpr Time at_ms(double ms) { return Time(from_millis(ms)); }
+[[nodiscard]] inline double ms_of(Time t) { return to_millis(t.time_since_epoch()); }
 
 struct StepSeen {
   Time start;
@@ -44,15 +40,9 @@ class Recorder : public EngineSink {
     }
     return out;
   }
-  [[nodiscard]] std::vector<double> tokens(RequestId id) const {
-    return times(id, EngineEvent::Kind::tokens);
-  }
-  [[nodiscard]] std::vector<double> started(RequestId id) const {
-    return times(id, EngineEvent::Kind::started);
-  }
-  [[nodiscard]] std::vector<double> finished(RequestId id) const {
-    return times(id, EngineEvent::Kind::finished);
-  }
+  [[nodiscard]] std::vector<double> tokens(RequestId id) const { return times(id, EngineEvent::Kind::tokens); }
+  [[nodiscard]] std::vector<double> started(RequestId id) const { return times(id, EngineEvent::Kind::started); }
+  [[nodiscard]] std::vector<double> finished(RequestId id) const { return times(id, EngineEvent::Kind::finished); }
   [[nodiscard]] std::vector<std::int64_t> step_tokens(std::size_t rank = 0) const {
     std::vector<std::int64_t> out;
     for (const auto& step : steps) out.push_back(step.ranks[rank].new_tokens.value());

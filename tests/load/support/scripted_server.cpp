@@ -1,6 +1,7 @@
 #include "load/support/scripted_server.hpp"
 
 #include <algorithm>
+
 #include <boost/json.hpp>
 
 namespace evenkeel::load {
@@ -49,8 +50,8 @@ const std::string error = R"({"error":{"message":"no room","code":429}})";
 const std::string done = "data: [DONE]\n\n";
 
 std::string usage(std::int64_t prompt, std::int64_t output) {
-  return R"("usage":{"prompt_tokens":)" + std::to_string(prompt) + R"(,"completion_tokens":)" +
-         std::to_string(output) + "}";
+  return R"("usage":{"prompt_tokens":)" + std::to_string(prompt) + R"(,"completion_tokens":)" + std::to_string(output) +
+         "}";
 }
 
 std::string stream_text(Act act, std::int64_t told, std::int64_t prompt_tokens) {
@@ -73,8 +74,8 @@ Task<void> ScriptedServer::serve(Fiber& fiber, const ServerRequest& request, Res
     co_return;
   }
   const std::int64_t told = std::stoll(std::string(request.field("X-Emulate-Output-Tokens").value_or("0")));
-  self->seen.push_back({told, request.path, request.body,
-                        std::string(request.field("X-Session-Id").value_or("")), request.peer});
+  self->seen.push_back(
+      {told, request.path, request.body, std::string(request.field("X-Session-Id").value_or("")), request.peer});
   self->log.emplace_back('b', told);
   self->most_inside = std::max(self->most_inside, ++self->inside_);
   co_await self->gathered(fiber);
@@ -98,30 +99,19 @@ Task<void> ScriptedServer::play(Fiber& fiber, Responder& responder, Act act, boo
                        {"X-Evenkeel-Waited-Ms", "2.5"}};
   http::Fields refusal{{"X-Evenkeel-Refusal", "pool_full"}};
   switch (act) {
-    case Act::refuse_429:
-      (void)co_await responder.send(429, "application/json", error, std::move(refusal));
-      co_return;
-    case Act::refuse_503:
-      (void)co_await responder.send(503, "text/plain", "down");
-      co_return;
-    case Act::refuse_400:
-      (void)co_await responder.send(400, "application/json", error);
-      co_return;
-    case Act::web_page:
-      (void)co_await responder.send(200, "text/html", "<html></html>");
-      co_return;
-    case Act::vanish:
-      responder.abort();
-      co_return;
+    case Act::refuse_429: (void)co_await responder.send(429, "application/json", error, std::move(refusal)); co_return;
+    case Act::refuse_503: (void)co_await responder.send(503, "text/plain", "down"); co_return;
+    case Act::refuse_400: (void)co_await responder.send(400, "application/json", error); co_return;
+    case Act::web_page: (void)co_await responder.send(200, "text/html", "<html></html>"); co_return;
+    case Act::vanish: responder.abort(); co_return;
     case Act::stall:
       while (!responder.client_gone()) co_await fiber.wait();
       co_return;
-    default:
-      break;
+    default: break;
   }
   if (!streamed) {
-    (void)co_await responder.send(
-        200, "application/json", "{\"choices\":[{}]," + usage(prompt_tokens, told) + "}", std::move(receipt));
+    (void)co_await responder.send(200, "application/json", "{\"choices\":[{}]," + usage(prompt_tokens, told) + "}",
+                                  std::move(receipt));
     co_return;
   }
   (void)co_await responder.begin_stream(200, "text/event-stream; charset=utf-8", std::move(receipt));

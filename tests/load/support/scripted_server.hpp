@@ -1,7 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <memory>
 #include <set>
@@ -9,6 +7,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "http/server.hpp"
 
@@ -60,8 +60,8 @@ class ScriptedServer {
   void stop();
 
  private:
-  static http::Task<void> serve(http::Fiber& fiber, const http::ServerRequest& request,
-                                http::Responder& responder, ScriptedServer* self);
+  static http::Task<void> serve(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder,
+                                ScriptedServer* self);
   static http::Task<void> play(http::Fiber& fiber, http::Responder& responder, Act act, bool streamed,
                                std::int64_t told, std::int64_t prompt_tokens);
   http::Task<void> gathered(http::Fiber& fiber);

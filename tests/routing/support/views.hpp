@@ -62,8 +62,7 @@ inline void fill_randomly(Fleet& fleet, Random& random, bool foreign = true) {
     const auto prompt = static_cast<std::int64_t>(random.below(4)) * 100 * worker.load.in_flight;
     worker.load.prompt_tokens = Tokens(prompt);
     worker.load.queued_prompt = Tokens(prompt / static_cast<std::int64_t>(1 + random.below(3)));
-    worker.load.generated_tokens =
-        Tokens(static_cast<std::int64_t>(random.below(3)) * 50 * worker.load.in_flight);
+    worker.load.generated_tokens = Tokens(static_cast<std::int64_t>(random.below(3)) * 50 * worker.load.in_flight);
     worker.mean_output = 100 + static_cast<double>(random.below(400));
     if (foreign && random.below(2) == 0) {
       worker.foreign_requests = static_cast<double>(random.below(5)) / 2;
@@ -87,8 +86,7 @@ inline fleet::WaitingView request_for(std::span<const std::uint32_t> candidates,
 }
 
 /// The one placement of one request.
-inline fleet::Placement place(Policy& policy, const Fleet& fleet, const fleet::WaitingView& request,
-                              Random& random) {
+inline fleet::Placement place(Policy& policy, const Fleet& fleet, const fleet::WaitingView& request, Random& random) {
   std::vector<fleet::Placement> placements;
   policy.plan(std::span(&request, 1), fleet.view(), Time{}, random, placements);
   return placements.at(0);
@@ -102,8 +100,7 @@ inline double chi_squared_limit(double df) {
 }
 inline double chi_squared(const std::vector<double>& seen, const std::vector<double>& expected) {
   double sum = 0;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    sum += (seen[i] - expected[i]) * (seen[i] - expected[i]) / expected[i];
+  for (std::size_t i = 0; i < seen.size(); ++i) sum += (seen[i] - expected[i]) * (seen[i] - expected[i]) / expected[i];
   return sum;
 }
 
