@@ -9,7 +9,12 @@ using fleet::Refusal;
 
 Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
                        std::uint64_t seed)
-    : options_(options), clock_(clock), policy_(std::move(policy)), random_(seed), roster_(options.prompt_weight) {}
+    : options_(options),
+      clock_(clock),
+      policy_(std::move(policy)),
+      random_(seed),
+      roster_(options.prompt_weight),
+      wants_running_(policy_->wants_running()) {}
 
 // --- the fleet -------------------------------------------------------------------------------------------
 
@@ -53,6 +58,11 @@ void Dispatcher::set_max_in_flight(WorkerId id, std::int64_t limit) {
     step_models(nullptr, clock_.now(), verdicts);
   }
   tell(verdicts);
+}
+
+void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
+  const std::lock_guard lock(mutex_);
+  roster_.get(id).step_time = step_time;
 }
 
 void Dispatcher::report(WorkerId id, const EngineReport& report) {
@@ -105,7 +115,8 @@ Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
   // Long answers end in lumps. The drain is averaged over as long as a request may wait, so that a pause shorter than
   // that is no sign of a long wait.
   const Duration horizon = std::max<Duration>(options_.pool_timeout, std::chrono::seconds(10));
-  return models_.emplace(model, ModelState{WaitingPool(options_.overtake_cap), DecayedRate(horizon)}).first->second;
+  const int cap = options_.overtake_cap.value_or(policy_->bounds_overtaking() ? 0 : default_overtake_cap);
+  return models_.emplace(model, ModelState{WaitingPool(cap), DecayedRate(horizon)}).first->second;
 }
 
 std::size_t Dispatcher::waiting_total() const {
@@ -144,6 +155,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
                           std::uint32_t considered, Time arrived, Time now) {
   Granted granted;
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
+  if (wants_running_) worker.running_leases.add(granted.lease, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
   receipt.policy = policy_->name();
@@ -167,7 +179,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const Time now = clock_.now();
   ModelState& model = model_state(submission.model);
   const RequestId id{next_request_++};
-  if (!closed_) {
+  if (!closed_ && !paused_) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }
   if (const auto refusal = refusal_for(submission, model, now)) return Refused{*refusal, retry_after(model, now)};
@@ -185,7 +197,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const double cost = model.mean_output + options_.prompt_weight * submission.prompt_tokens.as_double();
   const bool alone = model.pool.empty();  // then the policy was just asked
   model.pool.add(std::move(waiting), cost);
-  if (!alone) step(submission.model, model, now, verdicts);
+  if (!alone && !paused_) step(submission.model, model, now, verdicts);
   return Queued{id};
 }
 
@@ -194,6 +206,7 @@ fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission)
   WorkerRecord& record = roster_.get(worker);
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
+  if (wants_running_) record.running_leases.add(lease, submission.prompt_key);
   roster_.note_change(record, clock_.now());
   return lease;
 }
@@ -223,7 +236,25 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
     if (summary.outcome == fleet::Outcome::completed && summary.had_output) {
       model.mean_output += (summary.output_tokens.as_double() - model.mean_output) / 64;
     }
+    if (wants_running_) worker.running_leases.remove(summary.place);
+    policy_->ended(summary, now);
     step_models(&worker, now, verdicts);  // the freed slot may serve any of its models
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::pause() {
+  const std::lock_guard lock(mutex_);
+  paused_ = true;
+}
+
+void Dispatcher::resume(std::int64_t step) {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    paused_ = false;
+    step_ = step;
+    step_models(nullptr, clock_.now(), verdicts);
   }
   tell(verdicts);
 }

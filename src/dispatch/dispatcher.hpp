@@ -21,12 +21,16 @@ struct DispatcherOptions {
   std::size_t pool_requests = 2048;
   Bytes pool_bytes{256LL << 20U};
   Duration pool_timeout = std::chrono::seconds(60);
-  Duration unroutable_wait = std::chrono::seconds(5);   ///< how long a request waits while no worker can be routed to
-  int overtake_cap = 64;                                ///< later arrivals that may enter before a request; 0 = no cap
+  Duration unroutable_wait = std::chrono::seconds(5);  ///< how long a request waits while no worker can be routed to
+  /// Later arrivals that may enter before a request; 0 = no cap. Not given: default_overtake_cap, or none under a
+  /// policy that bounds overtaking itself.
+  std::optional<int> overtake_cap;
   double prompt_weight = 0.1;                           ///< work of one prompt token in output tokens
   std::size_t plan_window = 128;                        ///< waiting requests that one plan looks at
   Duration signal_lifetime = std::chrono::seconds(10);  ///< how long an engine's report of foreign load is believed
 };
+
+inline constexpr int default_overtake_cap = 64;
 
 /// A worker as the admin API and metrics show it.
 struct WorkerStatus {
@@ -66,6 +70,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   void set_state(WorkerId id, WorkerState state);
   void set_models(WorkerId id, std::vector<ModelId> models);
   void set_max_in_flight(WorkerId id, std::int64_t limit);
+  void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
   [[nodiscard]] bool routable(ModelId model) const;
@@ -83,6 +88,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// False if the request waits no more: its waiter has been or is being told.
   bool cancel(RequestId id);
 
+  /// Between pause() and resume() nothing is placed: what comes and ends in one instant is looked at together, once, at
+  /// resume(). `step` is how many decode steps the workers have made by then (FleetView::step).
+  void pause();
+  void resume(std::int64_t step);
   /// Housekeeping: deadlines, learning, history. Call every 20 to 100 ms.
   void tick();
   /// From now on everything that waits or comes is refused as shutting_down.
@@ -125,7 +134,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   void note_routability(Time now);
   [[nodiscard]] bool someone_is_held(ModelState& model) const;
   bool view_fleet(ModelId id, const ModelState& model, Time now);
-  void view_candidates(const Excluded& excluded);
+  void view_running();
+  bool view_waiting(ModelState& model);
+  /// Where the candidates of such a request stand in candidates_: begin and count.
+  std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded);
   void check_due(ModelState& model, Time now, Verdicts& verdicts);
   static void tell(Verdicts& verdicts);
 
@@ -137,11 +149,15 @@ class Dispatcher final : public fleet::LeaseObserver {
   Roster roster_;
   std::map<ModelId, ModelState> models_;
   std::uint64_t next_request_ = 1;
+  const bool wants_running_;
   bool closed_ = false;
+  bool paused_ = false;
+  std::int64_t step_ = 0;
   Time history_noted_ = Time::min();
 
   // Scratch of one step, kept for its capacity.
   std::vector<fleet::WorkerView> workers_view_;
+  std::vector<fleet::RunningView> running_view_;
   std::vector<fleet::WaitingView> waiting_view_;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::pair<std::size_t, std::size_t>> candidate_ranges_;

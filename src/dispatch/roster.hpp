@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "dispatch/running_set.hpp"
 #include "fleet/books.hpp"
 #include "fleet/rate_curve.hpp"
 #include "fleet/view.hpp"
@@ -48,6 +49,8 @@ struct WorkerRecord {
   WorkerState state = WorkerState::unroutable;
   fleet::WorkerBooks books;
   fleet::RateCurve rate;
+  fleet::StepTime step_time;
+  RunningSet running_leases;  ///< kept only for a policy that wants_running()
   double foreign_requests = 0;
   Tokens foreign_tokens;
   Tokens kv_capacity;

@@ -21,16 +21,30 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.rate = &record->rate;
     view.mean_output = model.mean_output;
     view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
+    view.step_time = record->step_time;
     any_free = any_free || view.free_slots() > 0;
   }
   return any_free;
 }
 
-void Dispatcher::view_candidates(const Excluded& excluded) {
+void Dispatcher::view_running() {
+  running_view_.clear();
+  for (const fleet::WorkerView& worker : workers_view_) roster_.get(worker.id).running_leases.append_to(running_view_);
+  std::size_t begin = 0;
+  for (fleet::WorkerView& worker : workers_view_) {
+    const std::size_t count = roster_.get(worker.id).running_leases.size();
+    worker.running = std::span(running_view_).subspan(begin, count);
+    begin += count;
+  }
+}
+
+std::pair<std::size_t, std::size_t> Dispatcher::view_candidates(const Excluded& excluded) {
+  const std::size_t begin = candidates_.size();
   for (std::uint32_t index = 0; index < workers_view_.size(); ++index) {
     const fleet::WorkerView& worker = workers_view_[index];
     if (worker.free_slots() > 0 && !excluded.contains(worker.id)) candidates_.push_back(index);
   }
+  return {begin, candidates_.size() - begin};
 }
 
 /// Whether someone waits although a slot is free that it may use. Then a newcomer takes its place among those that
@@ -51,10 +65,12 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   candidates_.clear();
   view_candidates(submission.excluded);
   if (candidates_.empty() || someone_is_held(model)) return std::nullopt;
-  const fleet::WaitingView request{id,  submission.model, submission.prompt_tokens, submission.affinity_key,
-                                   now, candidates_};
+  if (wants_running_) view_running();
+  fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
+  request.prompt_key = submission.prompt_key;
+  request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
   placements_.clear();
-  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight}, now, random_, placements_);
+  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
   if (placements_.empty()) return std::nullopt;
   const fleet::Placement& wish = placements_.front();
   const bool sound =
@@ -63,31 +79,45 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered, now, now);
 }
 
+/// What the next plan looks at; false: nobody who could enter.
+bool Dispatcher::view_waiting(ModelState& model) {
+  waiting_view_.clear();
+  candidates_.clear();
+  candidate_ranges_.clear();
+  const auto unexcluded = view_candidates(Excluded{});
+  bool capped_seen = false;
+  model.pool.in_order([&](const Waiting& waiting) {
+    if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
+    const Submission& what = waiting.submission;
+    const auto candidates = what.excluded.empty() ? unexcluded : view_candidates(what.excluded);
+    if (candidates.second == 0) return true;
+    capped_seen = capped_seen || waiting.capped;
+    fleet::WaitingView& view = waiting_view_.emplace_back();
+    view.id = waiting.id;
+    view.model = what.model;
+    view.prompt_tokens = what.prompt_tokens;
+    view.affinity_key = what.affinity_key;
+    view.arrived = waiting.arrived;
+    view.prompt_key = what.prompt_key;
+    view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
+    view.overtaken = static_cast<std::uint32_t>(waiting.overtaken);
+    candidate_ranges_.push_back(candidates);
+    return waiting_view_.size() < options_.plan_window;
+  });
+  for (std::size_t i = 0; i < waiting_view_.size(); ++i) {
+    waiting_view_[i].candidates =
+        std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
+  }
+  return !waiting_view_.empty();
+}
+
 void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdicts) {
   // A plan sees a window of the pool; while it places all that it saw, the next window follows.
   while (!model.pool.empty() && view_fleet(id, model, now)) {
-    waiting_view_.clear();
-    candidates_.clear();
-    candidate_ranges_.clear();
-    bool capped_seen = false;
-    model.pool.in_order([&](const Waiting& waiting) {
-      if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
-      const std::size_t begin = candidates_.size();
-      view_candidates(waiting.submission.excluded);
-      if (candidates_.size() == begin) return true;
-      capped_seen = capped_seen || waiting.capped;
-      const Submission& what = waiting.submission;
-      waiting_view_.push_back({waiting.id, what.model, what.prompt_tokens, what.affinity_key, waiting.arrived, {}});
-      candidate_ranges_.emplace_back(begin, candidates_.size() - begin);
-      return waiting_view_.size() < options_.plan_window;
-    });
-    if (waiting_view_.empty()) return;
-    for (std::size_t i = 0; i < waiting_view_.size(); ++i) {
-      waiting_view_[i].candidates =
-          std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
-    }
+    if (!view_waiting(model)) return;
+    if (wants_running_) view_running();
     placements_.clear();
-    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight}, now, random_, placements_);
+    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
     std::size_t placed = 0;
     const std::uint64_t capped_before = model.pool.ever_capped();
     for (const fleet::Placement& wish : placements_) {
@@ -113,6 +143,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
 }
 
 void Dispatcher::step_models(const WorkerRecord* of, Time now, Verdicts& verdicts) {
+  if (paused_) return;
   heads_.clear();
   for (const auto& [id, model] : models_) {
     if (model.pool.empty() || (of != nullptr && !of->serves(id))) continue;

@@ -42,6 +42,7 @@ struct Submission {
   std::int64_t priority = 0;  ///< lower is earlier
   ClientKey client;
   std::uint64_t affinity_key = 0;  ///< 0 = none
+  std::uint64_t prompt_key = 0;    ///< hash of the prompt or its template, for forecasts; 0 = none
   Excluded excluded;
   int attempt = 1;
 };

@@ -18,6 +18,7 @@ Waiting& WaitingPool::add(Waiting waiting, double cost) {
   waiting.finish_tag = account.asked = waiting.start_tag + cost;
   ++account.waiting;
   bytes_ += waiting.submission.bytes;
+  waiting.found_waiting = by_arrival_.size();
   const RequestId id = waiting.id;
   order_.insert(key_of(waiting));
   checks_.emplace(waiting.next_check, id);
@@ -51,7 +52,7 @@ void WaitingPool::charge(const Waiting& entering) {
 
 void WaitingPool::overtake(Waiting& waiting) {
   ++waiting.overtaken;
-  if (waiting.capped || waiting.overtaken < overtake_cap_) return;
+  if (overtake_cap_ == 0 || waiting.capped || waiting.overtaken < overtake_cap_) return;
   order_.erase(key_of(waiting));
   waiting.capped = true;
   ++ever_capped_;

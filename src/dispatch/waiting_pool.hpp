@@ -23,6 +23,7 @@ struct Waiting {
   Time next_check{};  ///< when it is turned away if nothing changes: deadline, or end of patience with no worker
   double start_tag = 0;
   double finish_tag = 0;
+  std::size_t found_waiting = 0;  ///< how many waited when it came
   int overtaken = 0;
   bool capped = false;  ///< overtaken as often as may be: goes before all others
 };
@@ -44,11 +45,9 @@ class WaitingPool {
   [[nodiscard]] std::unique_ptr<Waiting> enter(RequestId id, Eligible eligible) {
     charge(*by_arrival_.at(id));
     auto entered = remove(id);
-    if (overtake_cap_ > 0) {
-      for (auto& [earlier, waiting] : by_arrival_) {
-        if (earlier >= id) break;
-        if (waiting->submission.priority <= entered->submission.priority && eligible(*waiting)) overtake(*waiting);
-      }
+    for (auto& [earlier, waiting] : by_arrival_) {
+      if (earlier >= id) break;
+      if (waiting->submission.priority <= entered->submission.priority && eligible(*waiting)) overtake(*waiting);
     }
     return entered;
   }

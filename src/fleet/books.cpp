@@ -60,6 +60,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   books_ = std::exchange(other.books_, nullptr);
   observer_ = other.observer_;
   clock_ = other.clock_;
+  progress_ = other.progress_;
   summary_ = other.summary_;
   begun_ = other.begun_;
   return *this;
@@ -71,12 +72,23 @@ void Lease::end_prefill() {
   books_->prefilled_ever_.fetch_add(summary_.prompt_tokens.value(), relaxed);
 }
 
+void Lease::track(LeaseProgress& progress, std::uint64_t key, std::uint32_t place) {
+  progress_ = &progress;
+  summary_.prompt_key = key;
+  summary_.place = place;
+}
+
+void Lease::tell_progress() {
+  if (progress_ != nullptr) progress_->store(summary_.output_tokens.value(), relaxed);
+}
+
 void Lease::generated(Tokens count) {
   if (!open() || count <= Tokens()) return;
   if (!summary_.had_output) end_prefill();
   summary_.output_tokens += count;
   add(books_->generated_, count.value());
   books_->generated_ever_.fetch_add(count.value(), relaxed);
+  tell_progress();
 }
 
 void Lease::settle(Tokens prompt, Tokens output) {
@@ -94,6 +106,7 @@ void Lease::settle(Tokens prompt, Tokens output) {
   books_->generated_ever_.fetch_add(more_output.value(), relaxed);
   summary_.prompt_tokens = prompt;
   summary_.output_tokens = output;
+  tell_progress();
 }
 
 void Lease::end(Outcome outcome) {

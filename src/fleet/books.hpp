@@ -56,7 +56,12 @@ struct LeaseSummary {
   Tokens output_tokens;
   bool had_output = false;
   Duration held{};
+  std::uint64_t prompt_key = 0;  ///< as of RunningView
+  std::uint32_t place = 0;       ///< of its LeaseProgress, for whoever keeps those
 };
+
+/// Output tokens of one open lease, for others to read while it grows.
+using LeaseProgress = std::atomic<std::int64_t>;
 
 class Lease;
 
@@ -93,12 +98,18 @@ class Lease {
   void settle(Tokens prompt, Tokens output);
   void end(Outcome outcome);
 
+  /// From now on the output tokens are also told to `progress`, which outlives the lease; `key` and `place` come back
+  /// in the summary.
+  void track(LeaseProgress& progress, std::uint64_t key, std::uint32_t place);
+
  private:
   void end_prefill();
+  void tell_progress();
 
   WorkerBooks* books_ = nullptr;
   LeaseObserver* observer_ = nullptr;
   const Clock* clock_ = nullptr;
+  LeaseProgress* progress_ = nullptr;
   LeaseSummary summary_;
   Time begun_{};
 };

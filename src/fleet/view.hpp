@@ -13,6 +13,23 @@
 
 namespace evenkeel::fleet {
 
+/// One request in service, as a forecast sees it.
+struct RunningView {
+  RequestId id;
+  Tokens prompt_tokens;
+  std::int64_t generated = 0;    ///< output tokens so far: its age
+  std::uint64_t prompt_key = 0;  ///< hash of the prompt or its template; 0 = none
+};
+
+/// How long a decode step of a worker lasts: fixed_s + token_s * KV tokens it holds (arXiv 2601.17855, the local
+/// time of the barrier model). All zero: not known.
+struct StepTime {
+  double fixed_s = 0;
+  double token_s = 0;
+  [[nodiscard]] bool known() const { return token_s > 0; }
+  [[nodiscard]] double of(double kv_tokens) const { return fixed_s + token_s * kv_tokens; }
+};
+
 /// One worker as a policy sees it, at one instant. There is no output length anywhere in here, nor a bound on
 /// one: a policy that wants lengths asks a forecast.
 struct WorkerView {
@@ -26,6 +43,8 @@ struct WorkerView {
   const RateCurve* rate = nullptr;  ///< learned; never null
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
+  StepTime step_time;
+  std::span<const RunningView> running;  ///< ours; filled only for a policy that wants_running()
 
   /// Requests there, ours and foreign.
   [[nodiscard]] double requests() const { return static_cast<double>(load.in_flight) + foreign_requests; }
@@ -35,6 +54,7 @@ struct WorkerView {
 struct FleetView {
   std::span<const WorkerView> workers;
   double prompt_weight = 0.1;  ///< work of one prompt token, in output tokens
+  std::int64_t step = 0;       ///< decode steps the workers have made together; 0 if nobody counts them
 };
 
 /// One waiting request as a policy sees it. `candidates` are indices into FleetView::workers, ascending; all are
@@ -46,6 +66,9 @@ struct WaitingView {
   std::uint64_t affinity_key = 0;  ///< hash of session or user; 0 = none
   Time arrived{};
   std::span<const std::uint32_t> candidates;
+  std::uint64_t prompt_key = 0;     ///< as of RunningView
+  std::uint32_t found_waiting = 0;  ///< how many waited when it came
+  std::uint32_t overtaken = 0;      ///< later arrivals that entered a worker it could have used, while it waits
 };
 
 /// A policy's wish: this request to this worker. `reason` is a literal from the policy's closed list.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "fleet/view.hpp"
+#include "forecast/forecast.hpp"
+#include "routing/spec.hpp"
 
 namespace evenkeel::routing {
 
@@ -23,6 +26,15 @@ class Policy {
   /// `waiting` is in the order of the waiting pool. Appends to `placements`, at most one a request.
   virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now,
                     Random& random, std::vector<fleet::Placement>& placements) = 0;
+  /// Whether plan() reads WorkerView::running.
+  [[nodiscard]] virtual bool wants_running() const { return false; }
+  /// Whether the policy itself bounds how often a request is overtaken, so that nobody else needs to.
+  [[nodiscard]] virtual bool bounds_overtaking() const { return false; }
+  /// A request left its worker: what a policy that forecasts learns from.
+  virtual void ended(const fleet::LeaseSummary& summary, Time now) {
+    static_cast<void>(summary);
+    static_cast<void>(now);
+  }
 };
 
 /// A rule that looks at one request at a time, fitted to the joint entry: in pool order each request is given
@@ -68,8 +80,16 @@ template <class Cost>
   return best;
 }
 
-/// The policies by name. `name` may be one of policy_names() only; the error names the nearest.
-[[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(std::string_view name);
+/// What a policy may need that is not its own to make.
+struct PolicyParts {
+  /// The forecast of that name, to be shared by nobody else; errors name those there are.
+  std::function<Result<std::shared_ptr<forecast::Forecast>>(std::string_view name)> forecast;
+};
+
+/// The policies by name, with parameters in brackets: see PolicySpec. Errors name the nearest policy or parameter, or
+/// the values allowed.
+[[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(const PolicySpec& spec, const PolicyParts& parts = {});
+[[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(std::string_view text, const PolicyParts& parts = {});
 [[nodiscard]] std::span<const std::string_view> policy_names();
 inline constexpr std::string_view default_policy = "least_wait";
 

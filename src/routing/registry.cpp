@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -8,27 +9,61 @@
 #include "routing/least_wait.hpp"
 #include "routing/policy.hpp"
 #include "routing/simple.hpp"
+#include "routing/spec.hpp"
 
 namespace evenkeel::routing {
 
 namespace {
-constexpr std::array<std::string_view, 7> names = {"random",       "round_robin", "power_of_two",   "least_requests",
-                                                   "least_tokens", "least_wait",  "consistent_hash"};
+
+using Made = Result<std::unique_ptr<Policy>>;
+
+template <class Rule>
+Made plain(Parameters&, const PolicyParts&) {
+  return std::make_unique<Rule>();
+}
+
+struct Entry {
+  std::string_view name;
+  Made (*make)(Parameters&, const PolicyParts&);
+};
+constexpr std::array entries = {
+    Entry{"random", plain<RandomChoice>},
+    Entry{"round_robin", plain<RoundRobin>},
+    Entry{"power_of_two", plain<PowerOfTwo>},
+    Entry{"least_requests", plain<LeastRequests>},
+    Entry{"least_tokens", plain<LeastTokens>},
+    Entry{"least_wait", plain<LeastWait>},
+    Entry{"consistent_hash", plain<ConsistentHash>},
+};
+
+constexpr auto names = [] {
+  std::array<std::string_view, entries.size()> all;
+  std::transform(entries.begin(), entries.end(), all.begin(), [](const Entry& entry) { return entry.name; });
+  return all;
+}();
+
 }  // namespace
 
 std::span<const std::string_view> policy_names() { return names; }
 
-Result<std::unique_ptr<Policy>> make_policy(std::string_view name) {
-  if (name == "random") return std::make_unique<RandomChoice>();
-  if (name == "round_robin") return std::make_unique<RoundRobin>();
-  if (name == "power_of_two") return std::make_unique<PowerOfTwo>();
-  if (name == "least_requests") return std::make_unique<LeastRequests>();
-  if (name == "least_tokens") return std::make_unique<LeastTokens>();
-  if (name == "least_wait") return std::make_unique<LeastWait>();
-  if (name == "consistent_hash") return std::make_unique<ConsistentHash>();
-  const auto near = nearest_name(name, names);
-  return failure(fmt::format("policy \"{}\" is not known{} (allowed: {})", name,
-                             near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(names, ", ")));
+Made make_policy(const PolicySpec& spec, const PolicyParts& parts) {
+  const auto* entry = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == spec.name; });
+  if (entry == entries.end()) {
+    const auto near = nearest_name(spec.name, names);
+    return failure(fmt::format("policy \"{}\" is not known{} (allowed: {})", spec.name,
+                               near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+                               fmt::join(names, ", ")));
+  }
+  Parameters parameters(spec);
+  auto made = entry->make(parameters, parts);
+  if (auto fine = parameters.finish(); !fine) return tl::unexpected(fine.error());
+  return made;
+}
+
+Made make_policy(std::string_view text, const PolicyParts& parts) {
+  const auto spec = PolicySpec::parse(text);
+  if (!spec) return tl::unexpected(spec.error());
+  return make_policy(*spec, parts);
 }
 
 }  // namespace evenkeel::routing

@@ -26,7 +26,7 @@ class Fleet {
   Fleet& operator=(const Fleet&) = delete;
 
   void add(std::uint32_t id, std::int64_t slots = 1000) {
-    names_.push_back("w" + std::to_string(id));
+    names_.emplace_back("w").append(std::to_string(id));
     fleet::WorkerView view;
     view.id = WorkerId{id};
     view.name = names_.back();
