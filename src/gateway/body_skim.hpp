@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace evenkeel::gateway {
@@ -46,6 +48,8 @@ class BodySkim {
   bool finish();
 
   [[nodiscard]] const Facts& facts() const { return facts_; }
+  /// The same for the last time.
+  [[nodiscard]] Facts take_facts() { return std::move(facts_); }
   [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
   /// Members to blank, in order, so far; each covers its key, value and one comma. The last may be open-ended
@@ -73,17 +77,28 @@ class BodySkim {
 
   enum class Member : std::uint8_t { other, model, stream, priority, sequences, session, user, text, forbidden };
 
+  static constexpr std::uint32_t depth_limit = 512;
+
   bool fail(std::string_view why);
   [[nodiscard]] Member kind_of(std::string_view key) const;
-  std::size_t step(std::string_view piece, std::size_t at);
-  void name_member();
+  [[nodiscard]] std::uint64_t place(const char* at) const { return offset_ + static_cast<std::uint64_t>(at - piece_); }
+  /// Bytes of a key or short value: [from, to) with what of it came in earlier pieces, cut at 256 bytes.
+  std::string_view token(const char* from, const char* to);
+  void keep(const char* from, const char* to);
+
+  const char* step(const char* at, const char* end);
+  void begin_member(std::uint64_t comma);
+  void name_member(std::string_view key);
   void begin_value(char first);
-  void end_value(std::uint64_t end);
-  void end_scalar();
-  std::size_t take_scalar(std::string_view piece, std::size_t at);
-  std::size_t skip_string(std::string_view piece, std::size_t at, std::string* keep, bool* closed);
-  std::size_t skip_nested(std::string_view piece, std::size_t at);
-  void see_nested_string_start(std::string_view piece, std::size_t at);
+  void end_value(std::uint64_t end, std::string_view text);
+  void end_scalar(std::string_view text, std::uint64_t end);
+  const char* take_scalar(const char* at, const char* end);
+  const char* take_string(const char* at, const char* end);
+  const char* find_close(const char* at, const char* end);
+  const char* skip_nested(const char* at, const char* end);
+  const char* skip_nested_string(const char* at, const char* end);
+  void open(bool list);
+  [[nodiscard]] bool innermost_is_list() const;
 
   bool strip_;
   State state_ = State::before;
@@ -93,16 +108,18 @@ class BodySkim {
   bool media_string_ = false;
   bool first_value_in_list_ = false;
   bool ids_only_ = false;
-  std::string closers_;             ///< the closing brackets owed, innermost last
-  std::uint64_t offset_ = 0;        ///< of the piece being fed
-  std::uint64_t member_begin_ = 0;  ///< of the key's quote
-  std::uint64_t comma_ = 0;         ///< of the comma before this member, if has_comma_
+  std::uint32_t depth_ = 0;                              ///< brackets open inside a nested value
+  std::array<std::uint64_t, depth_limit / 64> lists_{};  ///< a bit for each of them: [ or {
+  const char* piece_ = nullptr;                          ///< being fed
+  std::uint64_t offset_ = 0;                             ///< of it
+  std::uint64_t member_begin_ = 0;                       ///< of the key's quote
+  std::uint64_t comma_ = 0;                              ///< of the comma before this member, if has_comma_
   bool has_comma_ = false;
   bool eat_comma_ = false;  ///< the blanked member was first: the next comma goes too
   std::uint64_t value_begin_ = 0;
   std::uint64_t media_begin_ = 0;
   std::uint64_t media_bytes_ = 0;
-  std::string text_;  ///< raw bytes of the key or short value being read
+  std::string text_;  ///< raw bytes, from earlier pieces, of the key or short value being read
   Facts facts_;
   std::vector<Range> blanks_;
   std::string complaint_;
