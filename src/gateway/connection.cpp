@@ -104,7 +104,7 @@ http::Task<bool> Connection::serve_one() {
 bool Connection::head_is_fit(Request& request) {
   std::size_t hosts = 0;
   for (const http::Field& field : request.head->fields) {
-    if (field.name.size == 4 && equals_ignoring_case(field.name.in(request.head_bytes), "host")) ++hosts;
+    if (field.known == http::FieldName::host) ++hosts;
   }
   const bool fit = hosts == 1 || (hosts == 0 && request.http10);
   if (fit && !request.target.empty() && (request.target.front() == '/' || request.target == "*")) return true;

@@ -1,47 +1,38 @@
 #include "gateway/heads.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "base/text.hpp"
+#include "gateway/head_writer.hpp"
 #include "http/server.hpp"
 
 namespace evenkeel::gateway {
 
+using http::FieldName;
+
 namespace {
-
-void append_number(std::string& out, std::uint64_t number, int base = 10) {
-  std::array<char, 24> digits;
-  const auto [end, code] = std::to_chars(digits.data(), digits.data() + digits.size(), number, base);
-  out.append(digits.data(), end);
-}
-
-void append_field(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
-  out += ": ";
-  out += value;
-  out += "\r\n";
-}
 
 bool among(std::string_view name, std::initializer_list<std::string_view> names) {
   return std::any_of(names.begin(), names.end(),
                      [&](std::string_view other) { return equals_ignoring_case(name, other); });
 }
 
-/// RFC 9110 7.6.1, but for what Connection itself names.
-bool hop_by_hop(std::string_view name) {
-  switch (name.size()) {
-    case 2: return among(name, {"te"});
-    case 7: return among(name, {"upgrade", "trailer"});
-    case 10: return among(name, {"connection", "keep-alive"});
-    case 16: return among(name, {"proxy-connection"});
-    case 17: return among(name, {"transfer-encoding"});
-    case 18: return among(name, {"proxy-authenticate"});
-    case 19: return among(name, {"proxy-authorization"});
-    default: return false;
-  }
+constexpr std::uint32_t bits(std::initializer_list<FieldName> names) {
+  std::uint32_t set = 0;
+  for (const FieldName name : names) set |= 1U << static_cast<unsigned>(name);
+  return set;
 }
+
+bool in(std::uint32_t set, FieldName name) { return (set >> static_cast<unsigned>(name) & 1U) != 0; }
+
+/// RFC 9110 7.6.1, but for what Connection itself names.
+constexpr std::uint32_t hop_by_hop =
+    bits({FieldName::te, FieldName::upgrade, FieldName::trailer, FieldName::connection, FieldName::keep_alive,
+          FieldName::proxy_connection, FieldName::transfer_encoding, FieldName::proxy_authenticate,
+          FieldName::proxy_authorization});
+constexpr std::uint32_t ours_upstream = bits({FieldName::host, FieldName::expect, FieldName::x_request_id,
+                                              FieldName::content_length, FieldName::accept_encoding});
+constexpr std::uint32_t ours_downstream = bits({FieldName::x_request_id, FieldName::content_length});
 
 bool named_by_connection(std::string_view connection, std::string_view name) {
   if (connection.empty()) return false;
@@ -53,147 +44,154 @@ bool named_by_connection(std::string_view connection, std::string_view name) {
 
 /// The value of Connection where it names fields beyond close and keep-alive, else empty.
 std::string_view connection_names(const http::Head& head, std::string_view bytes) {
-  const auto value = head.find(bytes, "connection");
+  const auto value = head.find(bytes, FieldName::connection);
   if (!value || among(trim(*value), {"close", "keep-alive", ""})) return {};
   return *value;
 }
 
+bool begins_with(std::string_view name, std::string_view lower) {
+  return name.size() > lower.size() && equals_ignoring_case(name.substr(0, lower.size()), lower);
+}
+
 /// Fields by which a client could address a rank or override what an engine believes of a request.
 bool addresses_engine(std::string_view name) {
-  return among(name, {"x-data-parallel-rank", "x-vllm-priority"}) ||
-         (name.size() > 11 && equals_ignoring_case(name.substr(0, 11), "x-override-")) ||
-         (name.size() > 12 && equals_ignoring_case(name.substr(0, 12), "x-bootstrap-"));
+  if ((name.front() | 0x20) != 'x') return false;
+  return among(name, {"x-data-parallel-rank", "x-vllm-priority"}) || begins_with(name, "x-override-") ||
+         begins_with(name, "x-bootstrap-");
 }
 
-bool ours_to_say_upstream(std::string_view name) {
-  switch (name.size()) {
-    case 4: return among(name, {"host"});
-    case 6: return among(name, {"expect"});
-    case 12: return among(name, {"x-request-id"});
-    case 14: return among(name, {"content-length"});
-    case 15: return among(name, {"accept-encoding"});
-    default: return false;
+/// Fields of an answer that only we may say, whatever the engine says.
+bool says_what_is_ours(std::string_view name) {
+  const int first = name.front() | 0x20;
+  return (first == 'a' && begins_with(name, "access-control-")) || (first == 'x' && begins_with(name, "x-evenkeel-"));
+}
+
+/// Copies the fields that pass, as they came but for blanks around the colon. Fields that stand together in the wire's
+/// usual form go in one piece.
+template <class Stays>
+void copy_fields(HeadWriter& out, const http::Head& head, std::string_view bytes, Stays stays) {
+  std::size_t from = 0, to = 0;  // what is still to be copied
+  for (const http::Field& field : head.fields) {
+    if (stays(field)) continue;
+    const std::size_t name_end = field.name.at + field.name.size;
+    const std::size_t end = field.value.at + field.value.size;
+    const bool usual = field.value.at == name_end + 2 && bytes[name_end + 1] == ' ' && bytes.substr(end, 2) == "\r\n";
+    if (!usual || field.name.at != to) {
+      out << bytes.substr(from, to - from);
+      from = to = field.name.at;
+    }
+    if (usual) {
+      to = end + 2;
+    } else {
+      out << field.name.in(bytes) << ": " << field.value.in(bytes) << "\r\n";
+    }
   }
+  out << bytes.substr(from, to - from);
 }
 
-bool ours_to_say_downstream(std::string_view name) {
-  switch (name.size()) {
-    case 12: return among(name, {"x-request-id"});
-    case 14: return among(name, {"content-length"});
-    default:
-      return (name.size() > 15 && equals_ignoring_case(name.substr(0, 15), "access-control-")) ||
-             (name.size() > 11 && equals_ignoring_case(name.substr(0, 11), "x-evenkeel-"));
-  }
-}
-
-void append_receipt(std::string& out, const Request& request) {
+void write_receipt(HeadWriter& out, const Request& request) {
+  const auto millis = [](Duration duration) {
+    return static_cast<std::uint64_t>(duration / std::chrono::milliseconds(1));
+  };
   const fleet::Receipt& receipt = request.receipt;
   if (!request.worker.empty()) {
-    append_field(out, "X-Evenkeel-Policy", receipt.policy);
-    append_field(out, "X-Evenkeel-Reason", receipt.reason);
-    append_field(out, "X-Evenkeel-Worker", request.worker);
-    out += "X-Evenkeel-Candidates: ";
-    append_number(out, receipt.candidates);
-    out += "\r\n";
-    out += "X-Evenkeel-Signal-Age-Ms: ";
+    out << "X-Evenkeel-Policy: " << receipt.policy << "\r\nX-Evenkeel-Reason: " << receipt.reason
+        << "\r\nX-Evenkeel-Worker: " << request.worker
+        << "\r\nX-Evenkeel-Candidates: " << std::uint64_t{receipt.candidates} << "\r\nX-Evenkeel-Signal-Age-Ms: ";
     if (receipt.signal_age >= Duration(0)) {
-      append_number(out, static_cast<std::uint64_t>(receipt.signal_age / std::chrono::milliseconds(1)));
+      out << millis(receipt.signal_age);
     } else {
-      out += "none";
+      out << "none";
     }
-    out += "\r\n";
+    out << "\r\n";
   }
-  out += "X-Evenkeel-Waited-Ms: ";
-  append_number(out, static_cast<std::uint64_t>(request.queued / std::chrono::milliseconds(1)));
-  out += "\r\nX-Evenkeel-Attempt: ";
-  append_number(out, static_cast<std::uint64_t>(request.attempts));
-  out += "\r\n";
+  out << "X-Evenkeel-Waited-Ms: " << millis(request.queued)
+      << "\r\nX-Evenkeel-Attempt: " << static_cast<std::uint64_t>(request.attempts) << "\r\n";
 }
+
+void write_origin(HeadWriter& out, const Request& request, const config::ServeSettings& settings) {
+  const auto origin = request.head->find(request.head_bytes, FieldName::origin);
+  if (!origin) return;
+  for (const std::string& allowed : settings.cors_origins) {
+    if (allowed != "*" && allowed != *origin) continue;
+    out << "Access-Control-Allow-Origin: " << (allowed == "*" ? "*" : *origin) << "\r\n";
+    if (allowed != "*") out << "Vary: Origin\r\n";
+    out << "Access-Control-Expose-Headers: *\r\n";
+    return;
+  }
+}
+
+void write_own_fields(HeadWriter& out, const Request& request, const config::ServeSettings& settings) {
+  if (!request.id.empty()) out << "X-Request-Id: " << request.id << "\r\n";
+  if (settings.receipts && (request.attempts > 0 || request.refusal)) write_receipt(out, request);
+  if (request.head != nullptr) write_origin(out, request, settings);
+}
+
+constexpr std::size_t own_room = 512;  // for what we add to a head, unless ids and names are long
 
 }  // namespace
 
 void append_upstream_head(std::string& out, const Request& request, const Upstream& upstream,
                           const config::ServeSettings& settings) {
   const std::string_view bytes = request.head_bytes;
-  out += request.method;
-  out += ' ';
-  out += upstream.base_path;
+  HeadWriter writer(out, bytes.size() + own_room);
   // Engines answer a trailing slash with a redirect to themselves; it is dropped here.
   const bool slash = request.path.size() > 1 && request.path.ends_with('/');
-  out += request.path.substr(0, request.path.size() - (slash ? 1 : 0));
-  out += request.target.substr(request.path.size());
-  out += " HTTP/1.1\r\n";
-  append_field(out, "Host", upstream.authority);
+  writer << request.method << " " << upstream.base_path << request.path.substr(0, request.path.size() - (slash ? 1 : 0))
+         << request.target.substr(request.path.size()) << " HTTP/1.1\r\nHost: " << upstream.authority << "\r\n";
   const std::string_view named = connection_names(*request.head, bytes);
-  for (const http::Field& field : request.head->fields) {
+  const std::uint32_t keys = bits({FieldName::authorization, FieldName::x_api_key});
+  std::uint32_t known_to_stay = hop_by_hop | ours_upstream;
+  if (!settings.forward_authorization) known_to_stay |= keys;
+  if (!upstream.authorization.empty()) known_to_stay |= bits({FieldName::authorization});
+  copy_fields(writer, *request.head, bytes, [&](const http::Field& field) {
+    if (in(known_to_stay, field.known)) return true;
     const std::string_view name = field.name.in(bytes);
-    if (hop_by_hop(name) || ours_to_say_upstream(name) || named_by_connection(named, name)) continue;
-    if (!settings.forward_authorization && among(name, {"authorization", "x-api-key"})) continue;
-    if (!upstream.authorization.empty() && among(name, {"authorization"})) continue;
-    if (!settings.trust_client_transfer && addresses_engine(name)) continue;
-    append_field(out, name, field.value.in(bytes));
-  }
-  append_field(out, "X-Request-Id", request.id);
-  append_field(out, "Accept-Encoding", "identity");
-  if (!upstream.authorization.empty()) append_field(out, "Authorization", upstream.authorization);
+    if (named_by_connection(named, name)) return true;
+    return field.known == FieldName::other && !settings.trust_client_transfer && addresses_engine(name);
+  });
+  writer << "X-Request-Id: " << request.id << "\r\nAccept-Encoding: identity\r\n";
+  if (!upstream.authorization.empty()) writer << "Authorization: " << upstream.authorization << "\r\n";
   if (request.chunked_up) {
-    append_field(out, "Transfer-Encoding", "chunked");
+    writer << "Transfer-Encoding: chunked\r\n";
   } else if (request.up_length > 0 || request.method == "POST" || request.method == "PUT" ||
              request.method == "PATCH") {
-    out += "Content-Length: ";
-    append_number(out, request.up_length);
-    out += "\r\n";
+    writer << "Content-Length: " << request.up_length << "\r\n";
   }
-  out += "\r\n";
+  writer << "\r\n";
 }
 
 void append_own_fields(std::string& out, const Request& request, const config::ServeSettings& settings) {
-  if (!request.id.empty()) append_field(out, "X-Request-Id", request.id);
-  if (settings.receipts && (request.attempts > 0 || request.refusal)) append_receipt(out, request);
-  if (request.head == nullptr || settings.cors_origins.empty()) return;
-  const auto origin = request.head->find(request.head_bytes, "origin");
-  if (!origin) return;
-  for (const std::string& allowed : settings.cors_origins) {
-    if (allowed != "*" && allowed != *origin) continue;
-    append_field(out, "Access-Control-Allow-Origin", allowed == "*" ? "*" : *origin);
-    if (allowed != "*") append_field(out, "Vary", "Origin");
-    append_field(out, "Access-Control-Expose-Headers", "*");
-    return;
-  }
+  HeadWriter writer(out, own_room);
+  write_own_fields(writer, request, settings);
 }
 
 void append_answer_head(std::string& out, const http::Head& head, std::string_view head_bytes, const Request& request,
                         const config::ServeSettings& settings, const AnswerStyle& style) {
-  out += request.http10 ? "HTTP/1.0 " : "HTTP/1.1 ";
-  append_number(out, static_cast<std::uint64_t>(head.status));
-  out += ' ';
-  out += head.reason.size > 0 ? head.reason.in(head_bytes) : http::reason_phrase(head.status);
-  out += "\r\n";
+  HeadWriter writer(out, head.size + own_room);
+  writer << (request.http10 ? "HTTP/1.0 " : "HTTP/1.1 ") << static_cast<std::uint64_t>(head.status) << " "
+         << (head.reason.size > 0 ? head.reason.in(head_bytes) : http::reason_phrase(head.status)) << "\r\n";
   const std::string_view named = connection_names(head, head_bytes);
-  for (const http::Field& field : head.fields) {
+  std::uint32_t known_to_stay = hop_by_hop | ours_downstream;
+  if (style.event_stream) known_to_stay |= bits({FieldName::cache_control, FieldName::x_accel_buffering});
+  copy_fields(writer, head, head_bytes, [&](const http::Field& field) {
+    if (in(known_to_stay, field.known)) return true;
     const std::string_view name = field.name.in(head_bytes);
-    if (hop_by_hop(name) || ours_to_say_downstream(name) || named_by_connection(named, name)) continue;
-    if (style.event_stream && among(name, {"cache-control", "x-accel-buffering"})) continue;
-    append_field(out, name, field.value.in(head_bytes));
-  }
-  if (style.event_stream) {
-    append_field(out, "Cache-Control", "no-cache");
-    append_field(out, "X-Accel-Buffering", "no");
-  }
-  append_own_fields(out, request, settings);
+    return named_by_connection(named, name) || (field.known == FieldName::other && says_what_is_ours(name));
+  });
+  if (style.event_stream) writer << "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n";
+  write_own_fields(writer, request, settings);
   if (style.framing == Framing::length) {
-    out += "Content-Length: ";
-    append_number(out, style.length);
-    out += "\r\n";
+    writer << "Content-Length: " << style.length << "\r\n";
   } else if (style.framing == Framing::chunked) {
-    append_field(out, "Transfer-Encoding", "chunked");
+    writer << "Transfer-Encoding: chunked\r\n";
   }
   if (!style.keep_alive) {
-    append_field(out, "Connection", "close");
+    writer << "Connection: close\r\n";
   } else if (request.http10) {
-    append_field(out, "Connection", "keep-alive");
+    writer << "Connection: keep-alive\r\n";
   }
-  out += "\r\n";
+  writer << "\r\n";
 }
 
 }  // namespace evenkeel::gateway

@@ -131,7 +131,7 @@ bool Intake::wants_json(const Request& request) const {
 http::Task<Intake::Status> Intake::read_body(Request& request) {
   const http::Head& head = *request.head;
   const auto& limits = shard_.shared.settings.limits;
-  if (head.upgrade || head.find(request.head_bytes, "upgrade")) {
+  if (head.upgrade || head.has(http::FieldName::upgrade)) {
     co_return refuse(501, "upgrade", "Protocol upgrades are not supported.", true);
   }
   if (head.body == BodyKind::none) co_return wants_json(request) ? skim_whole(request) : Status::request;
@@ -139,14 +139,15 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
     co_return refuse(413, "body_too_large",
                      fmt::format("The request body is over the limit of {} bytes.", limits.body.value()), true);
   }
-  if (const auto coding = head.find(request.head_bytes, "content-encoding"); coding && wants_json(request)) {
+  if (const auto coding = head.find(request.head_bytes, http::FieldName::content_encoding);
+      coding && wants_json(request)) {
     if (shard_.fleet->served.size() != 1 && !equals_ignoring_case(trim(*coding), "identity")) {
       co_return refuse(
           415, "encoded_body",
           fmt::format("The body is {}-encoded, so the model in it cannot be read; send it plain.", *coding), true);
     }
   }
-  if (const auto expect = head.find(request.head_bytes, "expect"); expect && !request.http10) {
+  if (const auto expect = head.find(request.head_bytes, http::FieldName::expect); expect && !request.http10) {
     if (!equals_ignoring_case(trim(*expect), "100-continue")) {
       co_return refuse(417, "expectation", "Only Expect: 100-continue is understood.", true);
     }
@@ -206,7 +207,7 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
   // Too large to keep. The model has to stand in the first part, unless there is only one.
   const auto& limits = shard_.shared.settings.limits;
   const http::Head& head = *request.head;
-  const bool json = wants_json(request) && !head.find(request.head_bytes, "content-encoding");
+  const bool json = wants_json(request) && !head.find(request.head_bytes, http::FieldName::content_encoding);
   request.streamed = true;
   request.chunked_up = chunked;
   request.up_length = head.content_length;
@@ -251,7 +252,7 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
 }
 
 Intake::Status Intake::skim_whole(Request& request) {
-  if (request.head->find(request.head_bytes, "content-encoding")) return Status::request;
+  if (request.head->has(http::FieldName::content_encoding)) return Status::request;
   if (request.endpoint.route == Route::other && request.body.empty()) return Status::request;
   BodySkim skim(!shard_.shared.settings.trust_client_transfer);
   if (!skim.feed(request.body) || !skim.finish()) {
@@ -262,7 +263,7 @@ Intake::Status Intake::skim_whole(Request& request) {
     blank_out(request.body, 0, skim.blanks());
     shard_.counters.transfer_edits.add(skim.blanks().size());
   }
-  request.facts = skim.facts();
+  request.facts = skim.take_facts();
   return Status::request;
 }
 
@@ -336,7 +337,7 @@ void Intake::estimate(Request& request) const {
 
 void Intake::identify_client(Request& request) const {
   const auto& settings = shard_.shared.settings;
-  const auto given = request.head->find(request.head_bytes, "x-request-id");
+  const auto given = request.head->find(request.head_bytes, http::FieldName::x_request_id);
   // A header's value may not carry what a log or an engine could trip over.
   const bool usable = given && !given->empty() && given->size() <= 128 &&
                       std::all_of(given->begin(), given->end(), [](char c) { return c > ' ' && c < 127; });

@@ -48,8 +48,8 @@ void Attempt::take_head(std::string_view bytes) {
   result_.status = head.status;
   stage_ = Stage::relaying;
 
-  const auto type = head.find(buffer, "content-type").value_or("");
-  const bool encoded = head.find(buffer, "content-encoding").has_value();
+  const auto type = head.find(buffer, http::FieldName::content_type).value_or("");
+  const bool encoded = head.has(http::FieldName::content_encoding);
   const bool is_events = type.size() >= 17 && equals_ignoring_case(type.substr(0, 17), "text/event-stream");
   const bool bodyless = request_.head_only || head.body == BodyKind::none;
   if (head.status >= 400 && !bodyless) {
@@ -61,7 +61,8 @@ void Attempt::take_head(std::string_view bytes) {
   style_.event_stream = is_events;
   style_.keep_alive = client_.keep_alive;
   if (bodyless) {
-    style_.framing = head.content_length > 0 || head.find(buffer, "content-length") ? Framing::length : Framing::none;
+    style_.framing =
+        head.content_length > 0 || head.has(http::FieldName::content_length) ? Framing::length : Framing::none;
     style_.length = head.content_length;
     if (head.status == 204) style_.framing = Framing::none;
   } else if (head.body == BodyKind::length && mode_ != Mode::events) {
@@ -74,7 +75,6 @@ void Attempt::take_head(std::string_view bytes) {
     style_.framing = Framing::chunked;
   }
   left_ = head.body == BodyKind::length ? head.content_length : 0;
-  answer_head_.reserve(head.size + 512);
   append_answer_head(answer_head_, head, buffer, request_, shard_.shared.settings, style_);
   stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte)
                                           : deadline_after(now(), request_.timeouts.silence);

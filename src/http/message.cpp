@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "http/plain_head.hpp"
 
 namespace evenkeel::http {
 
@@ -13,6 +14,21 @@ std::optional<std::string_view> Head::find(std::string_view buffer, std::string_
     }
   }
   return std::nullopt;
+}
+
+std::optional<std::string_view> Head::find(std::string_view buffer, FieldName name) const {
+  if (!has(name)) return std::nullopt;
+  for (const Field& field : fields) {
+    if (field.known == name) return field.value.in(buffer);
+  }
+  return std::nullopt;
+}
+
+void Head::clear() {
+  auto kept = std::move(fields);
+  kept.clear();
+  *this = Head{};
+  fields = std::move(kept);
 }
 
 /// llhttp's hooks, in one constant table.
@@ -48,6 +64,14 @@ struct MessageParser::Callbacks {
     self.extend(self.head_.fields.back().value, at, size);
     return 0;
   }
+  static int on_name_complete(llhttp_t* p) {
+    MessageParser& self = of(p);
+    if (self.head_done_) return 0;
+    Field& field = self.head_.fields.back();
+    field.known = field_name({self.base_ + field.name.at, field.name.size});
+    self.head_.note(field.known);
+    return 0;
+  }
   static int on_value_complete(llhttp_t* p) {
     of(p).new_field_ = true;
     return 0;
@@ -73,6 +97,7 @@ struct MessageParser::Callbacks {
       s.on_url = on_url;
       s.on_status = on_status;
       s.on_header_field = on_field;
+      s.on_header_field_complete = on_name_complete;
       s.on_header_value = on_value;
       s.on_header_value_complete = on_value_complete;
       s.on_headers_complete = on_headers_complete;
@@ -90,12 +115,12 @@ MessageParser::MessageParser(Direction direction, HeadLimits limits) : direction
 }
 
 void MessageParser::next() {
-  llhttp_init(&parser_, direction_ == Direction::request ? HTTP_REQUEST : HTTP_RESPONSE, &Callbacks::table());
-  parser_.data = this;
-  auto fields = std::move(head_.fields);
-  fields.clear();
-  head_ = Head{};
-  head_.fields = std::move(fields);
+  if (begun_) {
+    llhttp_init(&parser_, direction_ == Direction::request ? HTTP_REQUEST : HTTP_RESPONSE, &Callbacks::table());
+    parser_.data = this;
+    begun_ = false;
+  }
+  head_.clear();
   fed_ = 0;
   head_done_ = false;
   new_field_ = true;
@@ -121,11 +146,15 @@ ParseStatus MessageParser::fail(ParseStatus status, std::string_view why) {
 }
 
 ParseStatus MessageParser::parse_head(std::string_view buffer) {
-  if (direction_ == Direction::request &&
-      fed_ == 0) {  // RFC 9112 2.2: empty lines before a request line are passed over
-    if (buffer.empty()) return ParseStatus::need_more;
-  }
   if (head_done_) return ParseStatus::done;
+  if (!begun_) {
+    if (buffer.empty()) return ParseStatus::need_more;
+    head_done_ = direction_ == Direction::request ? read_plain_request_head(buffer, limits_, head_)
+                                                  : read_plain_response_head(buffer, limits_, head_);
+    if (head_done_) return ParseStatus::done;
+    begun_ = true;
+    head_.clear();
+  }
   const std::size_t from = fed_;
   base_ = buffer.data();
   const auto code = llhttp_execute(&parser_, buffer.data() + from, buffer.size() - from);

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "http/field_name.hpp"
+
 namespace evenkeel::http {
 
 /// Where bytes lie in the buffer that a head was parsed from. Offsets, because that buffer may grow and move.
@@ -22,6 +24,7 @@ struct Span {
 struct Field {
   Span name;
   Span value;
+  FieldName known = FieldName::other;
 };
 
 enum class BodyKind : std::uint8_t { none, length, chunked, until_close };
@@ -42,9 +45,21 @@ struct Head {
   std::uint64_t content_length = 0;  ///< if body is length, else 0 or what a HEAD announces
   std::uint32_t size = 0;            ///< bytes of the head, the empty line included
   std::vector<Field> fields;
+  std::uint32_t present = 0;  ///< a bit for each FieldName that occurs
 
   /// First field of that name (ASCII case ignored), or nothing.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view buffer, std::string_view name) const;
+  /// The same for a name that is told apart as the head is read: one test if there is none.
+  [[nodiscard]] std::optional<std::string_view> find(std::string_view buffer, FieldName name) const;
+  [[nodiscard]] bool has(FieldName name) const { return (present >> static_cast<unsigned>(name) & 1U) != 0; }
+
+  /// As new, but for the capacity of `fields`.
+  void clear();
+  void add(const Field& field) {
+    fields.push_back(field);
+    note(field.known);
+  }
+  void note(FieldName name) { present |= 1U << static_cast<unsigned>(name); }
 };
 
 struct HeadLimits {
@@ -97,6 +112,7 @@ class MessageParser {
   Head head_;
   const char* base_ = nullptr;
   std::size_t fed_ = 0;
+  bool begun_ = true;  ///< llhttp has seen bytes of this message
   bool head_done_ = false;
   bool new_field_ = true;
   bool body_done_ = false;
