@@ -52,6 +52,11 @@ Result<void> validate_memory(const EngineConfig& config) {
   });
 }
 
+Result<void> validate_growth(const EngineConfig& config) {
+  const std::int64_t most = std::holds_alternative<RateLaw>(config.law) ? 1 : 16;
+  return within("decode_growth", config.decode_growth, 1, most);
+}
+
 Result<void> validate_group(const EngineConfig& config) {
   if (auto ok = within("ranks", static_cast<std::int64_t>(config.ranks), 1, 1024); !ok) return ok;
   if (config.ranks > 1 && std::holds_alternative<RateLaw>(config.law)) {
@@ -86,10 +91,13 @@ double RateLaw::tokens_per_s_each(std::int64_t running) const {
 Result<void> validate(const EngineConfig& config) {
   return std::visit([](const auto& law) { return validate_law(law); }, config.law)
       .and_then([&] { return within("slots", config.slots, 1, 65536); })
+      .and_then([&] { return validate_growth(config); })
       .and_then([&] {
-        return within("step_token_budget", config.step_token_budget, config.slots, std::int64_t{1} << 20)
+        const std::int64_t least = config.slots * config.decode_growth;
+        return within("step_token_budget", config.step_token_budget, least, std::int64_t{1} << 20)
             .map_error([](Error error) {
-              error.message += " (every running request needs one token a step, so at least `slots`)";
+              error.message +=
+                  " (every running request needs `decode_growth` tokens a step, so at least `slots` of them)";
               return error;
             });
       })

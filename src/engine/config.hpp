@@ -50,6 +50,9 @@ struct EngineConfig {
   /// A request is admitted only if its whole remaining prompt fits into free blocks (vLLM since March
   /// 2026). Off: only its first chunk must fit.
   bool admit_whole_prompt = true;
+  /// Speculative decoding: a decode step of a request yields 1 to so many tokens, equally likely, drawn by a hash of
+  /// the request's key and age, and as many are computed and kept. 1 to 16; 1 = none. A StepLaw only.
+  std::int64_t decode_growth = 1;
   std::int64_t queue_limit = 1'000'000;  ///< requests waiting, 1 to 10^7; engines themselves know no limit
 
   std::size_t ranks = 1;  ///< 1 runs free; more share each step, 1 to 1024

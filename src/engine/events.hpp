@@ -25,6 +25,7 @@ struct EngineRequest {
   Tokens output;  ///< >= 1; the engine produces exactly so many unless the model length cuts it short
   FinishReason ends_with = FinishReason::stop;  ///< stop, or length when a client's bound ends the output
   std::size_t rank = 0;                         ///< which rank of a group; 0 for a free-running engine
+  std::uint64_t key = 0;  ///< of what is drawn for it (EngineConfig::decode_growth); 0: its id is the key
 };
 
 /// One thing that happened. Events come in the order of their times; within one instant by rank, then in
@@ -59,12 +60,24 @@ struct StepReport {
   std::span<const RankStep> ranks;
 };
 
+/// What one step brought one request.
+struct Delivery {
+  RequestId id = 0;
+  std::int32_t count = 0;  ///< new output tokens, at least 1
+  bool first = false;      ///< the first of the request are among them
+  bool finished = false;   ///< for `reason`; nothing of this request follows
+  FinishReason reason = FinishReason::stop;
+};
+
 /// Receives what happens. It must not call the engine that calls it: react after advance() returns.
 class EngineSink {
  public:
   virtual ~EngineSink() = default;
   virtual void on_event(const EngineEvent& event) = 0;
-  /// A step has ended; its token and finish events follow. Engines under a rate table have no steps.
+  /// What a step of one rank brought, once a rank and step, in the order of its running set. Whoever does not override
+  /// it is told the same as events; whoever does gets those of kind tokens and finished from rate tables only.
+  virtual void on_deliveries(Time at, std::span<const Delivery> deliveries);
+  /// A step has ended; what it brought follows. Engines under a rate table have no steps.
   virtual void on_step(const StepReport& report) { static_cast<void>(report); }
 };
 

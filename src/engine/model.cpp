@@ -14,6 +14,24 @@ std::string_view name_of(FinishReason reason) {
   return "";
 }
 
+void EngineSink::on_deliveries(Time at, std::span<const Delivery> deliveries) {
+  for (const Delivery& each : deliveries) {
+    EngineEvent event;
+    event.at = at;
+    event.id = each.id;
+    event.count = Tokens(each.count);
+    event.first = each.first;
+    on_event(event);
+    if (!each.finished) continue;
+    EngineEvent end;
+    end.kind = EngineEvent::Kind::finished;
+    end.at = at;
+    end.id = each.id;
+    end.reason = each.reason;
+    on_event(end);
+  }
+}
+
 std::string_view describe(SubmitOutcome outcome) {
   switch (outcome) {
     case SubmitOutcome::accepted: return "accepted";

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <variant>
 
+#include "base/random.hpp"
+
 namespace evenkeel::engine {
 namespace {
 
@@ -20,6 +22,7 @@ EngineEvent event_of(EngineEvent::Kind kind, Time at, RequestId id) {
 Rank::Rank(const EngineConfig& config)
     : config_(config), kv_given_(std::get<StepLaw>(config.law).prompt_kv_given), free_blocks_(config.usable_blocks()) {
   running_.reserve(static_cast<std::size_t>(config.slots));
+  deliveries_.reserve(static_cast<std::size_t>(config.slots));
 }
 
 void Rank::submit(const EngineRequest& request) {
@@ -32,6 +35,7 @@ void Rank::submit(const EngineRequest& request) {
   Sequence& sequence = sequences_[slot];
   sequence = Sequence{};
   sequence.id = request.id;
+  sequence.key = request.key != 0 ? request.key : request.id;
   sequence.prompt = request.prompt.value();
   sequence.fate = fate_of(config_, request);
   sequence.kv_given = kv_given_;
@@ -65,10 +69,18 @@ RankStep Rank::schedule(Time at, EngineSink& sink) {
   return step;
 }
 
+std::int64_t Rank::wanted(const Sequence& sequence, std::int64_t missing) const {
+  if (missing != 1 || config_.decode_growth == 1) return missing;
+  // Of its own key and age, so that a request grows alike wherever and whenever it runs.
+  const std::uint64_t drawn = mix64(sequence.key ^ mix64(static_cast<std::uint64_t>(sequence.generated))) >> 32U;
+  const auto growth = static_cast<std::int64_t>((drawn * static_cast<std::uint64_t>(config_.decode_growth)) >> 32U);
+  return std::min(1 + growth, sequence.fate.output - sequence.generated);
+}
+
 void Rank::continue_running(RankStep& step, Time at, EngineSink& sink) {
   for (std::size_t i = 0; i < running_.size() && budget_ > 0; ++i) {
     Sequence& sequence = sequences_[running_[i]];
-    const std::int64_t new_tokens = std::min(sequence.missing(), budget_);
+    const std::int64_t new_tokens = std::min(wanted(sequence, sequence.missing()), budget_);
     while (sequence.running && !allocate(sequence, new_tokens)) preempt_last(at, sink);
     if (!sequence.running) return;  // it was the last itself
     take_part(sequence, new_tokens, step);
@@ -80,7 +92,7 @@ void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
   while (!waiting_.empty() && budget_ > 0 && running_.size() < slots) {
     Sequence& sequence = sequences_[waiting_.front()];
     const std::int64_t held = sequence.kv_given ? sequence.prompt - 1 : 0;
-    const std::int64_t remaining = sequence.missing() - held;
+    const std::int64_t remaining = wanted(sequence, sequence.missing() - held);
     const std::int64_t new_tokens = std::min(remaining, budget_);
     const std::int64_t must_fit = config_.admit_whole_prompt ? remaining : new_tokens;
     // Head-of-line blocking: the first that does not fit ends the scan, however small the next may be.
@@ -130,38 +142,40 @@ void Rank::take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step
 void Rank::complete(Time at, EngineSink& sink) {
   if (!stepping_) return;
   stepping_ = false;
+  deliveries_.clear();
   auto kept = running_.begin();
   for (const Slot slot : running_) {
-    if (deliver(sequences_[slot], at, sink)) {
+    if (deliver(sequences_[slot])) {
       *kept++ = slot;
     } else {
       remove(slot);
     }
   }
   running_.erase(kept, running_.end());
+  if (!deliveries_.empty()) sink.on_deliveries(at, deliveries_);
   take_gauges();
 }
 
-bool Rank::deliver(Sequence& sequence, Time at, EngineSink& sink) {
+bool Rank::deliver(Sequence& sequence) {
+  if (sequence.scheduled == 0) return true;
   sequence.computed += sequence.scheduled;
   kv_tokens_ += Tokens(sequence.scheduled);
-  const bool computed_all = sequence.scheduled > 0 && sequence.missing() == 0;
   sequence.scheduled = 0;
-  if (!computed_all) return true;
+  const std::int64_t missing = sequence.missing();
+  if (missing > 0) return true;  // a chunk of a prompt
 
-  EngineEvent event = event_of(EngineEvent::Kind::tokens, at, sequence.id);
-  event.count = Tokens(1);
-  event.first = sequence.generated == 0;
-  if (event.first) counters_.prompt_tokens += Tokens(sequence.prompt);
-  counters_.generation_tokens += event.count;
-  ++sequence.generated;
-  sink.on_event(event);
+  Delivery& brought = deliveries_.emplace_back();
+  brought.id = sequence.id;
+  brought.count = static_cast<std::int32_t>(1 - missing);  // the last of them has no KV yet
+  brought.first = sequence.generated == 0;
+  if (brought.first) counters_.prompt_tokens += Tokens(sequence.prompt);
+  counters_.generation_tokens += Tokens(brought.count);
+  sequence.generated += brought.count;
   if (sequence.generated < sequence.fate.output) return true;
 
-  EngineEvent end = event_of(EngineEvent::Kind::finished, at, sequence.id);
-  end.reason = sequence.fate.reason;
-  ++counters_.finished[static_cast<std::size_t>(end.reason)];
-  sink.on_event(end);
+  brought.finished = true;
+  brought.reason = sequence.fate.reason;
+  ++counters_.finished[static_cast<std::size_t>(brought.reason)];
   return false;
 }
 
@@ -170,10 +184,12 @@ std::int64_t Rank::blocks_for(std::int64_t tokens) const {
 }
 
 bool Rank::allocate(Sequence& sequence, std::int64_t new_tokens) {
+  if (sequence.computed + new_tokens <= sequence.room) return true;  // nearly always; spares the division
   const std::int64_t more = blocks_for(sequence.computed + new_tokens) - sequence.blocks;
   if (more > free_blocks_) return false;
   free_blocks_ -= more;
   sequence.blocks += more;
+  sequence.room = sequence.blocks * config_.block_size;
   return true;
 }
 
@@ -181,6 +197,7 @@ void Rank::release_kv(Sequence& sequence) {
   free_blocks_ += sequence.blocks;
   kv_tokens_ -= Tokens(sequence.computed);
   sequence.blocks = 0;
+  sequence.room = 0;
   sequence.computed = 0;
 }
 

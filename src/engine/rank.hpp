@@ -38,12 +38,14 @@ class Rank {
 
   struct Sequence {
     RequestId id = 0;
+    std::uint64_t key = 0;  ///< of its draws
     std::int64_t prompt = 0;
     Fate fate;
     std::int64_t generated = 0;
     std::int64_t computed = 0;   ///< tokens whose KV is held; prompt first, then generated
     std::int64_t scheduled = 0;  ///< tokens the current step adds to `computed`
     std::int64_t blocks = 0;
+    std::int64_t room = 0;  ///< tokens that `blocks` hold
     bool kv_given = false;  ///< its prompt's KV arrives with its admission
     bool running = false;
 
@@ -54,8 +56,10 @@ class Rank {
   void admit_waiting(RankStep& step, Time at, EngineSink& sink);
   void preempt_last(Time at, EngineSink& sink);
   void take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step);
-  /// Whether the sequence went on; false: it has finished.
-  bool deliver(Sequence& sequence, Time at, EngineSink& sink);
+  /// Tokens that a step would add, were there budget for all, to a sequence with so many missing.
+  [[nodiscard]] std::int64_t wanted(const Sequence& sequence, std::int64_t missing) const;
+  /// Whether the sequence goes on; false: it has finished. Notes what it brought.
+  bool deliver(Sequence& sequence);
 
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const;
   [[nodiscard]] bool allocate(Sequence& sequence, std::int64_t new_tokens);
@@ -75,7 +79,8 @@ class Rank {
   bool preempted_ = false;   ///< in the step being scheduled
   bool stepping_ = false;
   Tokens kv_tokens_;
-  EngineGauges counters_;  ///< only the counting fields are kept here
+  std::vector<Delivery> deliveries_;  ///< of the step being completed
+  EngineGauges counters_;             ///< only the counting fields are kept here
   EngineGauges gauges_;
 };
 
