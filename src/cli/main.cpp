@@ -4,6 +4,7 @@
 #include "cli/emulate.hpp"
 #include "cli/replay.hpp"
 #include "cli/serve.hpp"
+#include "cli/simulate.hpp"
 
 int main(int argc, char** argv) {
   CLI::App app{"Evenkeel routes LLM inference over a fleet of engines."};
@@ -15,6 +16,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_emulate(app, exit_code);
   evenkeel::cli::add_replay(app, exit_code);
   evenkeel::cli::add_demo(app, exit_code);
+  evenkeel::cli::add_simulate(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& said) {

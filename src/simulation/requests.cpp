@@ -1,0 +1,56 @@
+#include "simulation/requests.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace evenkeel::simulation {
+
+double Lengths::mean_output() const {
+  if (!trace) return outputs.mean();
+  double sum = 0;
+  for (const auto& request : trace->requests) sum += request.output_tokens.as_double();
+  return trace->requests.empty() ? 1 : sum / static_cast<double>(trace->requests.size());
+}
+
+std::string Lengths::text() const {
+  if (trace) return fmt::format("trace of {} requests ({})", trace->requests.size(), trace->format);
+  const std::string laws = fmt::format("prompts {}, outputs {}", prompts.text(), outputs.text());
+  return classes ? fmt::format("{}, {} classes +-{:g}", laws, classes->count, classes->spread) : laws;
+}
+
+RequestSequence::RequestSequence(const Lengths& lengths, std::uint64_t seed)
+    : lengths_(lengths), random_(mix64(seed ^ 0x6c656e67746873ULL)) {
+  if (lengths.trace || !lengths.classes) return;
+  classes_.resize(lengths.classes->count);
+  for (Class& each : classes_) each = {lengths.prompts.draw(random_), lengths.outputs.draw(random_)};
+}
+
+Request RequestSequence::next() {
+  if (lengths_.trace) {
+    const std::size_t index = next_of_trace_;
+    next_of_trace_ = (index + 1) % lengths_.trace->requests.size();
+    return of_trace(index);
+  }
+  if (classes_.empty()) {
+    const std::int64_t prompt = lengths_.prompts.draw(random_);
+    return {prompt, lengths_.outputs.draw(random_)};
+  }
+  const std::uint64_t number = random_.below(classes_.size());
+  const Class& each = classes_[number];
+  const double factor = 1 + lengths_.classes->spread * (2 * random_.unit() - 1);
+  const auto output = std::llround(factor * static_cast<double>(each.mean_output));
+  return {each.prompt, std::max<std::int64_t>(1, output), mix64(number + 1) | 1U};
+}
+
+Request RequestSequence::of_trace(std::size_t index) const {
+  const workload::TraceRequest& from = lengths_.trace->requests[index];
+  Request request;
+  request.prompt = std::max<std::int64_t>(1, from.prompt_tokens.value());
+  request.output = std::max<std::int64_t>(1, from.output_tokens.value());
+  if (from.session != workload::no_index) request.affinity_key = mix64(from.session + 1ULL) | 1U;
+  return request;
+}
+
+}  // namespace evenkeel::simulation

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.hpp"
+#include "simulation/token_law.hpp"
+#include "workload/trace.hpp"
+
+namespace evenkeel::simulation {
+
+/// What is asked of the fleet. The output is known to the simulator alone.
+struct Request {
+  std::int64_t prompt = 1;
+  std::int64_t output = 1;
+  std::uint64_t prompt_key = 0;    ///< equal for equal prompts; 0 = none
+  std::uint64_t affinity_key = 0;  ///< of its session; 0 = none
+};
+
+/// Recurrent prompts: each of `count` classes has one prompt size and one mean output, drawn once from the laws;
+/// outputs lie evenly within +-`spread` of that mean.
+struct Classes {
+  std::size_t count = 400;
+  double spread = 0.08;
+};
+
+/// Where the lengths come from: a trace in its order, or laws.
+struct Lengths {
+  TokenLaw prompts;
+  TokenLaw outputs;
+  std::optional<Classes> classes;
+  std::shared_ptr<const workload::Trace> trace;  ///< if set, in place of the laws
+
+  [[nodiscard]] double mean_output() const;
+  [[nodiscard]] std::string text() const;
+};
+
+/// The requests of one seed, in order: the same for every policy. A trace begins anew after its end.
+class RequestSequence {
+ public:
+  RequestSequence(const Lengths& lengths, std::uint64_t seed);
+  [[nodiscard]] Request next();
+  /// One of the trace.
+  [[nodiscard]] Request of_trace(std::size_t index) const;
+
+ private:
+  struct Class {
+    std::int64_t prompt = 1;
+    std::int64_t mean_output = 1;
+  };
+
+  const Lengths& lengths_;
+  Random random_;
+  std::vector<Class> classes_;
+  std::size_t next_of_trace_ = 0;
+};
+
+}  // namespace evenkeel::simulation

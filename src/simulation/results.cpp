@@ -1,0 +1,156 @@
+#include "simulation/results.hpp"
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "report/numbers.hpp"
+#include "report/table.hpp"
+
+namespace evenkeel::simulation {
+
+namespace {
+
+namespace json = boost::json;
+
+json::object metrics_object(const Metrics& metrics) {
+  json::object out;
+  for (const MetricInfo& info : metric_table()) out[info.key] = metrics.*info.value;
+  return out;
+}
+
+json::object parameters_object(const routing::PolicySpec& policy) {
+  json::object out;
+  for (const auto& [key, value] : policy.parameters) {
+    const auto number = parse_double(value);
+    out[key] = number ? json::value(*number) : json::value(value);
+  }
+  return out;
+}
+
+json::array per_seed(const Summary& summary) {
+  json::array out;
+  for (const RunResult& run : summary.runs) {
+    json::object one{{"seed", run.seed}};
+    for (auto& [key, value] : metrics_object(run.metrics)) one[key] = value;
+    one["imbalance_se"] = run.imbalance_se;
+    one["warm_up_steps"] = run.warm_up_steps;
+    one["measured_steps"] = run.measured_steps;
+    one["window_s"] = run.window_s;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+/// Of several seeds: the mean of their values.
+json::object timing_object(const Summary& summary) {
+  Timing mean;
+  const auto seeds = static_cast<double>(summary.runs.size());
+  for (const RunResult& run : summary.runs) {
+    mean.decision_us_p50 += run.timing->decision_us_p50 / seeds;
+    mean.decision_us_p99 += run.timing->decision_us_p99 / seeds;
+    mean.decisions += run.timing->decisions / seeds;
+    mean.steps_per_s += run.timing->steps_per_s / seeds;
+  }
+  return {{"decision_us_p50", mean.decision_us_p50},
+          {"decision_us_p99", mean.decision_us_p99},
+          {"decisions", mean.decisions},
+          {"steps_per_s", mean.steps_per_s}};
+}
+
+json::object run_object(const Setting& setting, const Summary& summary) {
+  json::object out{{"policy", summary.policy.name},
+                   {"label", summary.policy.text()},
+                   {"parameters", parameters_object(summary.policy)},
+                   {"seeds", summary.runs.size()},
+                   {"workload", workload_text(setting)}};
+  for (auto& [key, value] : metrics_object(summary.mean)) out[key] = value;
+  out["imbalance_se"] = summary.error.mean_imbalance;
+  out["se"] = metrics_object(summary.error);
+  out["per_seed"] = per_seed(summary);
+  if (summary.runs.front().timing) out["timing"] = timing_object(summary);
+  return out;
+}
+
+json::object setting_object(const Setting& setting) {
+  const fleet::StepTime step = setting.step_time_of_speed_1();
+  json::array speeds;
+  for (std::size_t worker = 0; worker < setting.workers; ++worker) speeds.push_back(setting.speed(worker));
+  return {{"workers", setting.workers},
+          {"slots", setting.engine.slots},
+          {"sync", setting.sync},
+          {"binding", setting.binding == Binding::late ? "late" : "early"},
+          {"overtake_cap", setting.overtake_cap > 0 ? json::value(setting.overtake_cap) : json::value(nullptr)},
+          {"stale_steps", setting.stale_steps},
+          {"steps", setting.steps},
+          {"speeds", std::move(speeds)},
+          {"step_fixed_ms", step.fixed_s * 1e3},
+          {"step_token_us", step.token_s * 1e6},
+          {"decode_growth", setting.engine.decode_growth},
+          {"kv_tokens", setting.engine.kv_capacity.value()}};
+}
+
+/// mean +- standard error, in units of `unit`
+std::string estimate(double mean, double error, double unit, int decimals) {
+  const std::string value = report::fixed(mean / unit, decimals);
+  return error > 0 ? fmt::format("{} ±{}", value, report::fixed(error / unit, decimals)) : value;
+}
+
+}  // namespace
+
+std::string workload_text(const Setting& setting) {
+  const Arrivals& arrivals = setting.arrivals;
+  std::string text = setting.lengths.text();
+  switch (arrivals.kind) {
+    case Arrivals::Kind::saturated: text += fmt::format(", {} kept waiting", arrivals.pool); break;
+    case Arrivals::Kind::poisson: text += fmt::format(", poisson {:.6g}/s", arrivals.rate_per_s); break;
+    case Arrivals::Kind::trace:
+      text += ", arrivals of the trace";
+      if (arrivals.rate_per_s > 0) text += fmt::format(" at {:.6g}/s", arrivals.rate_per_s);
+      break;
+  }
+  if (arrivals.requests > 0) text += fmt::format(", {} requests", arrivals.requests);
+  return text;
+}
+
+std::string to_json(const Setting& setting, std::span<const Summary> summaries, std::span<const std::string> notes) {
+  json::array runs;
+  for (const Summary& summary : summaries) runs.push_back(run_object(setting, summary));
+  json::array said;
+  for (const std::string& note : notes) said.push_back(json::value(note));
+  const json::object out{
+      {"version", 1}, {"setting", setting_object(setting)}, {"runs", std::move(runs)}, {"notes", std::move(said)}};
+  return json::serialize(out) + '\n';
+}
+
+std::string result_table(const Setting& setting, std::span<const Summary> summaries) {
+  report::Table table({{"policy", report::Align::left},
+                       {"imbalance, k tokens"},
+                       {"ratio"},
+                       {"idle"},
+                       {"occupancy"},
+                       {"held"},
+                       {"step ms"},
+                       {"output tok/s"},
+                       {"TPOT p95 ms"},
+                       {"TTFT p95 s"},
+                       {"wait p99 s"},
+                       {"max s"},
+                       {"overtaken"}});
+  for (const Summary& each : summaries) {
+    const Ratio ratio = paired_ratio(each, summaries.front(), &Metrics::mean_imbalance);
+    table.add_row({each.policy.text(), estimate(each.mean.mean_imbalance, each.error.mean_imbalance, 1e3, 2),
+                   estimate(ratio.value, ratio.error, 1, 3), report::percent(each.mean.idle),
+                   report::percent(each.mean.occupancy), report::percent(each.mean.held_share),
+                   estimate(each.mean.step_ms, each.error.step_ms, 1, 2),
+                   estimate(each.mean.throughput, each.error.throughput, 1, 1), report::fixed(each.mean.tpot_p95_ms, 2),
+                   report::fixed(each.mean.ttft_p95_s, 1), report::fixed(each.mean.wait_p99_s, 1),
+                   report::fixed(each.mean.wait_max_s, 1),
+                   report::grouped(static_cast<std::int64_t>(each.mean.overtakes_max))});
+  }
+  return fmt::format("{}; {} workers of {} slots{}, {} steps, {} seeds\n\n{}", workload_text(setting), setting.workers,
+                     setting.engine.slots, setting.sync ? " in step" : "", setting.steps, summaries.front().runs.size(),
+                     table.text());
+}
+
+}  // namespace evenkeel::simulation

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "routing/spec.hpp"
+#include "simulation/metrics.hpp"
+#include "simulation/setting.hpp"
+
+namespace evenkeel::simulation {
+
+/// What one step began with; for whoever wants to look at each.
+struct StepSeen {
+  std::int64_t step = 0;  ///< from 1
+  Time start;
+  std::vector<double> loads;          ///< KV tokens by worker, after admission
+  std::vector<std::int64_t> running;  ///< by worker
+  std::int64_t waiting = 0;
+  std::int64_t held = 0;
+};
+
+struct RunHooks {
+  /// Told now and then how many steps were made since it was last told.
+  std::function<void(std::int64_t)> progress;
+  /// Every step, warm-up included; costs time.
+  std::function<void(const StepSeen&)> step;
+  /// If given, decisions and the whole run are timed by it.
+  const Clock* cpu = nullptr;
+};
+
+struct Timing {
+  double decision_us_p50 = 0;
+  double decision_us_p99 = 0;
+  double decisions = 0;
+  double steps_per_s = 0;
+};
+
+/// Loads of the workers over the steps measured, thinned.
+struct Trajectories {
+  std::vector<double> step;
+  std::vector<std::vector<double>> loads;  ///< [worker][point]
+};
+
+struct RunResult {
+  std::uint64_t seed = 0;
+  Metrics metrics;
+  double imbalance_se = 0;  ///< by batch means; 0 if the run was too short for one
+  std::int64_t warm_up_steps = 0;
+  std::int64_t measured_steps = 0;
+  double window_s = 0;
+  Trajectories trajectories;
+  std::optional<Timing> timing;
+};
+
+/// One run of one policy in virtual time: the dispatcher and the engine model of the live router and the emulator,
+/// driven step by step. One step: what has ended leaves, what has come is released, the policy is asked once, the loads
+/// are measured, the step lasts as long as the engine says. `setting` must be valid. The same arguments give the same
+/// result (but for timing); one seed has the same requests under every policy. Errors: the policy, or a request that
+/// the engine refuses.
+[[nodiscard]] Result<RunResult> run(const Setting& setting, const routing::PolicySpec& policy, std::uint64_t seed,
+                                    const RunHooks& hooks = {});
+
+/// What keeps a policy from being made, found before a long run.
+[[nodiscard]] Result<void> check_policy(const routing::PolicySpec& policy);
+
+}  // namespace evenkeel::simulation
