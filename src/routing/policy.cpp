@@ -11,7 +11,7 @@ void PerRequestPolicy::plan(std::span<const fleet::WaitingView> waiting, const f
     return;
   }
   charged_.assign(fleet.workers.begin(), fleet.workers.end());
-  const fleet::FleetView view{charged_, fleet.prompt_weight};
+  const fleet::FleetView view{charged_, fleet.prompt_weight, fleet.step};
   for (std::uint32_t i = 0; i < waiting.size(); ++i) {
     open_.clear();
     for (const std::uint32_t index : waiting[i].candidates) {

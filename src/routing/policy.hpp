@@ -82,7 +82,8 @@ template <class Cost>
 
 /// What a policy may need that is not its own to make.
 struct PolicyParts {
-  /// The forecast of that name, to be shared by nobody else; errors name those there are.
+  /// The forecast of that name, to be shared by nobody else; errors name those there are. Empty: those of room
+  /// forecast.
   std::function<Result<std::shared_ptr<forecast::Forecast>>(std::string_view name)> forecast;
 };
 

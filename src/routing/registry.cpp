@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "routing/br.hpp"
 #include "routing/consistent_hash.hpp"
 #include "routing/least_wait.hpp"
 #include "routing/policy.hpp"
@@ -34,6 +35,7 @@ constexpr std::array entries = {
     Entry{"least_tokens", plain<LeastTokens>},
     Entry{"least_wait", plain<LeastWait>},
     Entry{"consistent_hash", plain<ConsistentHash>},
+    Entry{"br0", make_br0},
 };
 
 constexpr auto names = [] {
@@ -56,6 +58,7 @@ Made make_policy(const PolicySpec& spec, const PolicyParts& parts) {
   }
   Parameters parameters(spec);
   auto made = entry->make(parameters, parts);
+  if (!made) return made;
   if (auto fine = parameters.finish(); !fine) return tl::unexpected(fine.error());
   return made;
 }
