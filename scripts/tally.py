@@ -1,25 +1,27 @@
 """Adds up the CTest reports of a run: prints every skip with its reason, checks their number, tallies.
 
-usage: tally.py SKIPS_FILE ENVIRONMENT [--also NAME=EXIT_CODE] REPORT...
+usage: tally.py SKIPS_FILE CONDITIONS [--also NAME=EXIT_CODE] REPORT...
 
-REPORT is build/<part>/tests.xml. SKIPS_FILE has lines `environment part number`; a pair it does not name
-stands for 0. Exits 1 when a test failed, a part ran nothing, or the number of skips is another.
+REPORT is build/<part>/tests.xml. CONDITIONS are words with spaces between them; SKIPS_FILE has lines
+`condition part number`. What the run's conditions allow a part is added up; a pair that is not named stands
+for 0. Exits 1 when a test failed, a part ran nothing, or the number of skips is another.
 """
+import collections
 import pathlib
 import sys
 import xml.etree.ElementTree as xml
 
 
-def expected_skips(path, environment):
-    expected = {}
+def expected_skips(path, conditions):
+    expected = collections.Counter()
     for number, line in enumerate(path.read_text().splitlines(), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
         if len(words) != 3 or not words[2].isdigit():
-            sys.exit(f"{path}:{number}: expected `environment part number`, got {line!r}")
-        if words[0] == environment:
-            expected[words[1]] = int(words[2])
+            sys.exit(f"{path}:{number}: expected `condition part number`, got {line!r}")
+        if words[0] in conditions:
+            expected[words[1]] += int(words[2])
     return expected
 
 
@@ -52,8 +54,8 @@ def read_report(path):
 
 
 def main():
-    skips_file, environment, *rest = sys.argv[1:]
-    expected = expected_skips(pathlib.Path(skips_file), environment)
+    skips_file, conditions, *rest = sys.argv[1:]
+    expected = expected_skips(pathlib.Path(skips_file), conditions.split())
     totals = [0, 0, 0]
     complaints = []
     while rest:
@@ -70,9 +72,8 @@ def main():
         complaints += [f"failed {part} / {name}" for name in failed]
         if not passed and not failed and not skipped:
             complaints.append(f"{part}: no test ran")
-        if len(skipped) != expected.get(part, 0):
-            complaints.append(f"{part}: {len(skipped)} skipped, {skips_file} gives {expected.get(part, 0)} "
-                              f"for {environment}")
+        if len(skipped) != expected[part]:
+            complaints.append(f"{part}: {len(skipped)} skipped, {skips_file} gives {expected[part]} for {conditions}")
         print(f"{part}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} skipped")
         totals = [total + len(names) for total, names in zip(totals, (passed, failed, skipped))]
     print("\n".join(complaints), end="\n" if complaints else "")

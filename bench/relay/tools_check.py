@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The benchmark's tools notice what a proxy gets wrong, and count what they say they count.
+"""The benchmark's tools notice what a proxy gets wrong, count what they say they count, and judge by gate.json.
 
 usage: tools_check.py FOLDER_OF_THE_BUILT_TOOLS. A proxy of our own relays answers after changing them.
 """
@@ -13,6 +13,11 @@ import sys
 import tempfile
 import threading
 import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+
+from relaybench import gating  # noqa: E402
 
 TOOLS = sys.argv.pop() if len(sys.argv) > 1 else ""
 ENDS = (b"}}", b"\r\n0\r\n\r\n")
@@ -157,6 +162,29 @@ class Tools(unittest.TestCase):
 
         # The interpreter's own allocations differ by a handful between runs.
         self.assertAlmostEqual(count(30_000) - count(10_000), 20_000, delta=200)
+
+
+class Gate(unittest.TestCase):
+    def judged(self, found):
+        gate = {"goals": {"event": {"instructions": 2500, "allocations": 0}},
+                "held": {"event": {"instructions": 3000, "system_calls": 3.1}}, "goal_tolerance": {"allocations": 0.02}}
+        return {row.count: (row.within, row.met) for row in gating.judge({"event": found}, gate)}
+
+    def test_above_what_is_held_fails_and_above_the_goal_is_not_met(self):
+        self.assertEqual(self.judged({"instructions": 2500}), {"instructions": (True, True)})
+        self.assertEqual(self.judged({"instructions": 3000}), {"instructions": (True, False)})
+        self.assertEqual(self.judged({"instructions": 3001}), {"instructions": (False, False)})
+
+    def test_a_limit_that_is_not_given_is_none(self):
+        self.assertEqual(self.judged({"system_calls": 3.2, "allocations": 7}),
+                         {"system_calls": (False, True), "allocations": (True, False)})
+        self.assertEqual(self.judged({"allocations": 0.02}), {"allocations": (True, True)})
+
+    def test_what_is_held_is_known_for_each_count_and_not_below_zero(self):
+        gate = gating.load()
+        for unit in gate["goals"]:
+            for count in gating.COUNTS:
+                self.assertGreater(gate["held"][unit][count], 0)
 
 
 if __name__ == "__main__":

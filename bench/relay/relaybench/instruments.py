@@ -36,13 +36,18 @@ def _events(streams, short, long, *flags):
 
 
 # Alone: each request and each event finds the proxy asleep, so none shares a wake-up with another: the dearest case,
-# and the one that repeats exactly. Busy: sixteen requests at a time, and events by the engines' steps.
+# and the one that repeats exactly. Busy: sixteen requests at a time, and events by the engines' steps. Allocations do
+# not depend on wake-ups: they are always counted under the busy load, whose many events drown the few of the probes.
 WORKS = {
-    "alone": {"request": _requests(1, 1000, 4000), "event": _events(32, 25, 125)},
-    "busy": {"request": _requests(16, 2000, 6000), "event": _events(64, 32, 96, "--in-step")},
+    "alone": {"request": _requests(1, 1000, 4000), "event": _events(8, 25, 150)},
+    "busy": {"request": _requests(16, 2000, 6000), "event": _events(64, 32, 160, "--in-step")},
 }
 UNITS = ("request", "event")
 SETTLE_SECONDS = 0.5
+
+
+def work_of(unit, count, busy):
+    return WORKS["busy" if busy or count == "allocations" else "alone"][unit]
 
 
 def timed_load(lab, proxy, load, last_at_least):

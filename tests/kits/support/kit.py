@@ -18,6 +18,7 @@ from .wire import Client
 
 PATIENCE_S = 60  # bound of every wait; no case asserts how long something took
 _cases = []
+_parser = argparse.ArgumentParser()
 
 
 class Skip(Exception):
@@ -27,6 +28,11 @@ class Skip(Exception):
 def case(function):
     _cases.append((function.__name__, function))
     return function
+
+
+def option(flag, **how):
+    """Adds an option of one kit, as argparse takes it; the value stands in world.options."""
+    _parser.add_argument(flag, **how)
 
 
 def cases(table):
@@ -66,9 +72,10 @@ def shorten(value, limit=600):
 
 
 class World:
-    def __init__(self, binary, folder):
+    def __init__(self, binary, folder, options):
         self.binary = binary
         self.folder = folder
+        self.options = options
         self.routers = []
         self.upstreams = []
         self.processes = []
@@ -122,9 +129,16 @@ def leaves_no_descriptor(router, upstream, scripts, request):
     until(lambda: router.descriptors() <= before + 2, f"at most {before} descriptors again")
 
 
-def run_case(name, function, binary):
+def last_words(log):
+    """The end of a router's log, with all that a sanitizer said."""
+    lines = log.splitlines(True)
+    found = [at for at, line in enumerate(lines) if "Sanitizer: " in line or "runtime error: " in line]
+    return lines[found[0]:found[0] + 120] if found else lines[-15:]
+
+
+def run_case(name, function, options):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="evenkeel-kit-"))
-    world = World(binary, folder)
+    world = World(options.binary.resolve(), folder, options)
     try:
         function(world)
         world.finish()
@@ -138,7 +152,7 @@ def run_case(name, function, binary):
         for router in world.routers:
             books = router.workers() if router.alive() else None
             print(f"     books: {shorten(books)}\n     log of the router:")
-            print("".join("       " + line for line in router.log().splitlines(True)[-15:]), flush=True)
+            print("".join("       " + line for line in last_words(router.log())), flush=True)
         return False
     finally:
         world.close()
@@ -146,11 +160,10 @@ def run_case(name, function, binary):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("binary", type=pathlib.Path)
-    parser.add_argument("-k", default="", metavar="PART", help="only the cases whose name has PART in it")
-    parser.add_argument("--list", action="store_true", help="print the names and stop")
-    options = parser.parse_args()
+    _parser.add_argument("binary", type=pathlib.Path)
+    _parser.add_argument("-k", default="", metavar="PART", help="only the cases whose name has PART in it")
+    _parser.add_argument("--list", action="store_true", help="print the names and stop")
+    options = _parser.parse_args()
     chosen = [(name, function) for name, function in _cases if options.k in name]
     if options.list:
         print("\n".join(name for name, _ in chosen))
@@ -158,7 +171,7 @@ def main():
     if not chosen:
         sys.exit(f"no case has {options.k!r} in its name")
     try:
-        results = [run_case(name, function, options.binary.resolve()) for name, function in chosen]
+        results = [run_case(name, function, options) for name, function in chosen]
     except Skip as reason:
         print(f"SKIP {reason}")
         sys.exit(77)
