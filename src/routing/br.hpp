@@ -73,5 +73,8 @@ class Br final : public Policy {
 /// br0[window=4, greedy=7, subset=enumerate|reachable, beta=workers]. `window` is 1 to 4,096 or "all". Without `subset`
 /// windows up to 12 are enumerated and longer ones searched by reachable totals.
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_br0(Parameters& parameters, const PolicyParts& parts);
+/// brh[forecast=survival, horizon=80, beta=43, gamma=0.86, refresh=horizon] and those of br0. The horizon is 0 to 1,024
+/// steps; 0 needs no forecast.
+[[nodiscard]] Result<std::unique_ptr<Policy>> make_brh(Parameters& parameters, const PolicyParts& parts);
 
 }  // namespace evenkeel::routing

@@ -1,8 +1,11 @@
-// br0 from its parameters.
+// br0 and brh from their parameters.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "routing/br.hpp"
+#include "routing/make_departures.hpp"
 
 namespace evenkeel::routing {
 
@@ -51,6 +54,19 @@ Result<std::unique_ptr<Policy>> make_br0(Parameters& parameters, const PolicyPar
   if (!options) return tl::unexpected(options.error());
   options->beta = parameters.number("beta", 0, 1, 1e6);
   return std::make_unique<Br>(*options, Departures(nullptr, 0, 1));
+}
+
+Result<std::unique_ptr<Policy>> make_brh(Parameters& parameters, const PolicyParts& parts) {
+  auto options = read_options("brh", parameters);
+  if (!options) return tl::unexpected(options.error());
+  options->beta = parameters.number("beta", 43, 1, 1e6);
+  options->gamma = parameters.number("gamma", 0.86, 0.001, 1);
+  const std::int64_t horizon = read_horizon(parameters);
+  const std::int64_t refresh =
+      parameters.integer("refresh", std::max<std::int64_t>(1, horizon), 1, std::max<std::int64_t>(1, horizon));
+  auto departures = make_departures(parameters, parts, horizon, refresh);
+  if (!departures) return tl::unexpected(departures.error());
+  return std::make_unique<Br>(*options, std::move(*departures));
 }
 
 }  // namespace evenkeel::routing

@@ -36,6 +36,7 @@ constexpr std::array entries = {
     Entry{"least_wait", plain<LeastWait>},
     Entry{"consistent_hash", plain<ConsistentHash>},
     Entry{"br0", make_br0},
+    Entry{"brh", make_brh},
 };
 
 constexpr auto names = [] {

@@ -20,10 +20,8 @@ Pairs pairs(const std::vector<fleet::Placement>& placements) {
 }
 
 /// What the pseudo-code admits, in pool order.
-Pairs published(
-    PublishedBr reference, const RunningFleet& fleet, const WaitingPool& pool, std::int64_t horizon = 0,
-    const std::function<double(const fleet::RunningView&)>& remaining = [](const auto&) { return 1.0; }) {
-  reference.begin(fleet, pool.waiting, horizon, remaining);
+Pairs published(PublishedBr reference, const RunningFleet& fleet, const WaitingPool& pool, std::uint64_t seed) {
+  reference.begin(fleet, pool.waiting, seed, 0, [](const auto&) { return 1.0; });
   reference.run();
   std::sort(reference.admitted.begin(), reference.admitted.end());
   return reference.admitted;
@@ -76,16 +74,14 @@ TEST(Br0, FollowsThePublishedPseudoCode) {
   for (int round = 0; round < 2000; ++round) {
     RunningFleet fleet(1 + random.below(6));
     run_randomly(fleet, random, 5, 100000);
-    for (std::size_t g = 0; g < fleet.workers.size(); ++g) {  // no two alike: equals are drawn
-      fleet.workers[g].foreign_tokens = Tokens(1 + static_cast<std::int64_t>(g));
-    }
     WaitingPool pool(fleet, random, random.below(14), 60000, 0);
     const auto window = static_cast<std::int64_t>(1 + random.below(6));
     const auto greedy = static_cast<std::int64_t>(random.below(10));
     auto policy = std::move(*make_policy(fmt::format("br0[window={},greedy={}]", window, greedy)));
     const auto beta = static_cast<double>(fleet.workers.size());
-    const Pairs expected = published({.window = window, .greedy = greedy, .beta = beta}, fleet, pool);
-    const auto placements = plan(*policy, fleet, pool.waiting);
+    const auto seed = static_cast<std::uint64_t>(round);
+    const Pairs expected = published({.window = window, .greedy = greedy, .beta = beta}, fleet, pool, seed);
+    const auto placements = plan(*policy, fleet, pool.waiting, seed);
     ASSERT_EQ(pairs(placements), expected) << round;
     for (const auto& placement : placements) ++(placement.reason == "greedy" ? plenty : scarce);
   }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "routing/open_slots.hpp"
 #include "routing/support/running_fleet.hpp"
 
 namespace evenkeel::routing::testing {
@@ -21,12 +22,18 @@ struct PublishedBr {
   std::span<const fleet::WaitingView> waiting = {};
   std::vector<std::vector<double>> loads = {};  ///< [worker][offset], projected
   std::vector<std::int64_t> free = {};
+  std::vector<std::uint32_t> order = {};
   std::vector<std::uint32_t> pool = {};
   std::vector<std::pair<std::uint32_t, std::uint32_t>> admitted = {};  ///< request, worker, in the order of admission
 
-  void begin(const RunningFleet& fleet, std::span<const fleet::WaitingView> requests, std::int64_t horizon,
-             const std::function<double(const fleet::RunningView&)>& remaining) {
+  /// `seed` draws the order in which equal workers are taken, which the paper leaves open.
+  void begin(const RunningFleet& fleet, std::span<const fleet::WaitingView> requests, std::uint64_t seed,
+             std::int64_t horizon, const std::function<double(const fleet::RunningView&)>& remaining) {
     waiting = requests;
+    Random random(seed);
+    OpenSlots slots;
+    slots.begin(waiting, fleet.view(), random);
+    order.assign(slots.workers().begin(), slots.workers().end());
     for (std::uint32_t i = 0; i < waiting.size(); ++i) pool.push_back(i);
     for (std::size_t g = 0; g < fleet.workers.size(); ++g) {
       free.push_back(fleet.workers[g].free_slots());
@@ -88,8 +95,8 @@ struct PublishedBr {
  private:
   template <class Before>
   [[nodiscard]] std::size_t argmax(Before before) const {
-    std::size_t best = 0;
-    for (std::size_t g = 1; g < free.size(); ++g) {
+    std::size_t best = order.front();
+    for (const std::uint32_t g : order) {
       if (free[best] == 0 || (free[g] > 0 && before(g, best))) best = g;
     }
     return best;
