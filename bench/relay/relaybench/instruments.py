@@ -30,24 +30,25 @@ def _requests(connections, short, long):
     return Work((*load, short), (*load, long), long - short)
 
 
-def _events(streams, short, long, *flags):
-    load = ("streams", "--streams", streams, "--interval-us", 40_000, *flags, "--events")
+def _events(streams, short, long, *flags, interval_us=40_000):
+    load = ("streams", "--streams", streams, "--interval-us", interval_us, *flags, "--events")
     return Work((*load, short), (*load, long), streams * (long - short))
 
 
 # Alone: each request and each event finds the proxy asleep, so none shares a wake-up with another: the dearest case,
-# and the one that repeats exactly. Busy: sixteen requests at a time, and events by the engines' steps. Allocations do
-# not depend on wake-ups: they are always counted under the busy load, whose many events drown the few of the probes.
+# and the one that repeats exactly. Busy: sixteen requests at a time, and events by the engines' steps. Many: for
+# allocations, which do not depend on wake-ups; a round of probes more or less (some two hundred) must not show.
 WORKS = {
     "alone": {"request": _requests(1, 1000, 4000), "event": _events(8, 25, 150)},
-    "busy": {"request": _requests(16, 2000, 6000), "event": _events(64, 32, 160, "--in-step")},
+    "busy": {"request": _requests(16, 2000, 6000), "event": _events(64, 32, 96, "--in-step")},
+    "many": {"request": _requests(16, 2000, 14000), "event": _events(64, 50, 650, "--in-step", interval_us=10_000)},
 }
 UNITS = ("request", "event")
 SETTLE_SECONDS = 0.5
 
 
 def work_of(unit, count, busy):
-    return WORKS["busy" if busy or count == "allocations" else "alone"][unit]
+    return WORKS["many" if count == "allocations" else "busy" if busy else "alone"][unit]
 
 
 def timed_load(lab, proxy, load, last_at_least):
