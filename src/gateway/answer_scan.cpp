@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/scan.hpp"
 #include "http/sse.hpp"
 
 namespace evenkeel::gateway {
@@ -44,16 +45,55 @@ std::int64_t leading_number(std::string_view text) {
   return digits > 0 ? value : -1;
 }
 
-/// Behind the closing quote of the string that `text` begins with, or npos.
-std::size_t behind_string(std::string_view text) {
-  for (std::size_t at = 1; at < text.size(); ++at) {
-    if (text[at] == '\\') {
-      ++at;
-    } else if (text[at] == '"') {
-      return at + 1;
-    }
+/// The place of the quote that closes the string whose inside begins at `from`, or npos.
+std::size_t closing_quote(std::string_view text, std::size_t from) {
+  const char* const end = text.data() + text.size();
+  const char* at = text.data() + from;
+  while (true) {
+    at = find_byte(at, end, '"');
+    if (at == end) return npos;
+    const auto place = static_cast<std::size_t>(at - text.data());
+    std::size_t run = place;  // an odd run of backslashes before the quote escapes it
+    while (run > from && text[run - 1] == '\\') --run;
+    if ((place - run) % 2 == 0) return place;
+    ++at;
   }
-  return npos;
+}
+
+/// The last place of `"usage"` before `end`, or npos. Backwards, as it stands near the end, and in steps of its
+/// length where it cannot be (Horspool's rule).
+std::size_t last_usage_key(std::string_view in, std::size_t end) {
+  static constexpr std::string_view key = "\"usage\"";
+  static constexpr auto steps = [] {
+    std::array<std::uint8_t, 256> table{};
+    for (auto& step : table) step = key.size();
+    for (std::size_t i = key.size() - 1; i > 0; --i)
+      table[static_cast<unsigned char>(key[i])] = static_cast<std::uint8_t>(i);
+    return table;
+  }();
+  if (end < key.size()) return npos;
+  for (std::size_t at = end - key.size();;) {
+    if (in[at] == key[0] && in.substr(at, key.size()) == key) return at;
+    const std::size_t step = steps[static_cast<unsigned char>(in[at])];
+    if (at < step) return npos;
+    at -= step;
+  }
+}
+
+void note_count(std::string_view name, std::string_view value, Usage& own, Usage& other) {
+  switch (name.size()) {
+    case 12:
+      if (name == "input_tokens") other.prompt = leading_number(value);
+      break;
+    case 13:
+      if (name == "prompt_tokens") own.prompt = leading_number(value);
+      if (name == "output_tokens") other.output = leading_number(value);
+      break;
+    case 17:
+      if (name == "completion_tokens") own.output = leading_number(value);
+      break;
+    default: break;
+  }
 }
 
 /// The counts at the first level of the object that `text` begins with (details below it hold others), -1 where it
@@ -62,22 +102,26 @@ std::optional<Usage> read_counts(std::string_view text) {
   Usage own{-1, -1}, other{-1, -1};
   int depth = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '{' || text[at] == '[') ++depth;
-    if ((text[at] == '}' || text[at] == ']') && --depth == 0) {
-      return Usage{own.prompt < 0 ? other.prompt : own.prompt, own.output < 0 ? other.output : own.output};
+    switch (text[at]) {
+      case '{':
+      case '[': ++depth; break;
+      case '}':
+      case ']':
+        if (--depth == 0)
+          return Usage{own.prompt < 0 ? other.prompt : own.prompt, own.output < 0 ? other.output : own.output};
+        break;
+      case '"': {
+        const std::size_t close = closing_quote(text, at + 1);
+        if (close == npos) return std::nullopt;
+        const std::string_view name = text.substr(at + 1, close - at - 1);
+        at = close;
+        if (depth != 1) break;
+        const auto rest = behind_blanks(text.substr(at + 1));
+        if (!rest.empty() && rest.front() == ':') note_count(name, behind_blanks(rest.substr(1)), own, other);
+        break;
+      }
+      default: break;
     }
-    if (text[at] != '"') continue;
-    const std::size_t size = behind_string(text.substr(at));
-    if (size == npos) return std::nullopt;
-    const std::string_view name = text.substr(at + 1, size - 2);
-    at += size - 1;
-    const auto rest = behind_blanks(text.substr(at + 1));
-    if (depth != 1 || rest.empty() || rest.front() != ':') continue;
-    const std::int64_t number = leading_number(behind_blanks(rest.substr(1)));
-    if (name == "prompt_tokens") own.prompt = number;
-    if (name == "completion_tokens") own.output = number;
-    if (name == "input_tokens") other.prompt = number;
-    if (name == "output_tokens") other.output = number;
   }
   return std::nullopt;
 }
@@ -106,7 +150,7 @@ std::int64_t count_ids(std::string_view rest) {
 
 std::optional<Usage> find_usage(std::string_view json) {
   constexpr std::string_view key = "\"usage\"";
-  std::size_t at = json.rfind(key);
+  std::size_t at = last_usage_key(json, json.size());
   while (at != npos) {
     auto rest = behind_blanks(json.substr(at + key.size()));
     if ((at == 0 || json[at - 1] != '\\') && !rest.empty() && rest.front() == ':') {
@@ -120,7 +164,7 @@ std::optional<Usage> find_usage(std::string_view json) {
         }
       }
     }
-    at = at == 0 ? npos : json.rfind(key, at - 1);
+    at = last_usage_key(json, at + key.size() - 1);
   }
   return std::nullopt;
 }

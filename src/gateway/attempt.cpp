@@ -19,6 +19,7 @@ Attempt::Attempt(Shard& shard, ClientSide& client, Request& request, const Upstr
       out_(shard.out_parts),
       scan_(request.endpoint.dialect) {
   open_connection(fresh_connection);
+  if (reused_) send_request();
 }
 
 void Attempt::open_connection(bool fresh) {
@@ -38,17 +39,19 @@ void Attempt::open_connection(bool fresh) {
   stage_deadline_ = reused_ ? Time::max() : deadline_after(now(), request_.timeouts.connect);
 }
 
-http::Task<AttemptResult> Attempt::run() {
-  if (reused_) send_request();
-  while (stage_ != Stage::done) {
-    turn();
-    if (stage_ == Stage::done) break;
+bool Attempt::advance() {
+  turn();
+  if (stage_ != Stage::done) {
     arm_deadline();
-    co_await fiber_.wait();
+    return false;
   }
   fiber_.clear_deadline();
-  co_return std::move(result_);
+  shard_.spares.give(answer_head_);
+  shard_.spares.give(body_tail_);
+  return true;
 }
+
+AttemptResult Attempt::take_result() { return std::move(result_); }
 
 void Attempt::turn() {
   out_.clear();  // the shard's: another attempt may have left views in it
@@ -141,6 +144,7 @@ void Attempt::read_answer() {
     switch (got.status) {
       case IoStatus::would_block: return heartbeat();
       case IoStatus::ok:
+        if (!any_byte_) shard_.spares.lend_fields(parser_);
         any_byte_ = true;
         take_bytes({scratch.data(), got.bytes});
         break;

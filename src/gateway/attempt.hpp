@@ -32,14 +32,16 @@ struct AttemptResult {
 };
 
 /// One attempt: connects or reuses, sends the request, relays the answer as it comes, feeds the lease. The bytes of
-/// bodies pass untouched; streams are only looked at. Nothing here waits but run(), on one fiber, so that the client's
-/// going, the engine's dying and every deadline are seen in whatever state it is in.
+/// bodies pass untouched; streams are only looked at. Nothing here waits: the caller does, between two calls of
+/// advance(), so that the client's going, the engine's dying and every deadline are seen in whatever state it is in.
 class Attempt {
  public:
   Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
           bool fresh_connection);
 
-  http::Task<AttemptResult> run();
+  /// Does what can be done now. True once the attempt has ended; else the fiber must wait before the next call.
+  bool advance();
+  [[nodiscard]] AttemptResult take_result();
 
  private:
   enum class Stage : std::uint8_t { connecting, sending, awaiting, relaying, done };

@@ -30,9 +30,14 @@ const char* behind_blanks(const char* at, const char* end) {
 }
 
 /// What a number or literal at the top cannot contain. Nothing else is judged of it.
-bool ends_scalar(char c) {
-  return c == ',' || c == '}' || is_blank(c) || c == '"' || c == '{' || c == '[' || c == ':' || c == ']';
-}
+constexpr auto scalar_ends = [] {
+  std::array<bool, 256> table{};
+  for (const char c : {',', '}', ' ', '\n', '\r', '\t', '"', '{', '[', ':', ']'})
+    table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+
+bool ends_scalar(char c) { return scalar_ends[static_cast<unsigned char>(c)]; }
 
 void assign_decoded(std::string& out, std::string_view raw) {
   if (raw.find('\\') == std::string_view::npos) {
@@ -129,26 +134,23 @@ void blank_out(std::string& bytes, std::uint64_t offset, const std::vector<BodyS
   }
 }
 
-bool BodySkim::fail(std::string_view why) {
+void BodySkim::fail(std::string_view why) {
   state_ = State::failed;
   complaint_ = why;
-  return false;
 }
 
 bool BodySkim::feed(std::string_view piece) {
   piece_ = piece.data();
-  const char* at = piece.data();
-  const char* const end = at + piece.size();
-  while (at != end && state_ != State::failed) at = step(at, end);
+  run(piece.data(), piece.data() + piece.size());
   offset_ += piece.size();
   return state_ != State::failed;
 }
 
 bool BodySkim::finish() {
   if (state_ == State::failed) return false;
-  if (state_ == State::before) return fail("the body is empty, a JSON object is needed");
-  if (state_ != State::after) return fail("the body ends in the middle of its JSON object");
-  return true;
+  if (state_ == State::before) fail("the body is empty, a JSON object is needed");
+  if (state_ != State::after && state_ != State::failed) fail("the body ends in the middle of its JSON object");
+  return state_ == State::after;
 }
 
 std::uint64_t BodySkim::settled() const {
@@ -170,71 +172,64 @@ void BodySkim::keep(const char* from, const char* to) {
   text_.append(from, std::min(static_cast<std::size_t>(to - from), room));
 }
 
-/// Goes on from `at`, which is before `end`, as far as one member or to where the piece ends.
-const char* BodySkim::step(const char* at, const char* end) {
-  switch (state_) {
-    case State::before:
-      at = behind_blanks(at, end);
-      if (at == end) return end;
-      if (*at != '{') return fail("the body is not a JSON object"), end;
-      state_ = State::key_or_end;
-      member_begin_ = place(++at);
-      [[fallthrough]];
-    case State::key_or_end:
-    case State::key:
-      at = behind_blanks(at, end);
-      if (at == end) return end;
-      if (*at == '}' && state_ == State::key_or_end) {
+void BodySkim::run(const char* at, const char* end) {
+  while (at != end) {
+    switch (state_) {
+      case State::before:
+        at = behind_blanks(at, end);
+        if (at == end) return;
+        if (*at++ != '{') return fail("the body is not a JSON object");
+        state_ = State::key_or_end;
+        member_begin_ = place(at);
+        break;
+      case State::key_or_end:
+      case State::key:
+        at = behind_blanks(at, end);
+        if (at == end) return;
+        if (*at == '}' && state_ == State::key_or_end) {
+          state_ = State::after;
+          ++at;
+          break;
+        }
+        if (*at != '"') return fail("a member name in quotes is missing in the JSON object");
+        member_begin_ = place(at++);
+        text_.clear();
+        state_ = State::in_key;
+        [[fallthrough]];
+      case State::in_key: at = take_key(at, end); break;
+      case State::colon:
+        at = behind_blanks(at, end);
+        if (at == end) return;
+        if (*at++ != ':') return fail("a colon is missing behind a member name");
+        state_ = State::value;
+        [[fallthrough]];
+      case State::value:
+        at = behind_blanks(at, end);
+        if (at == end) return;
+        value_begin_ = place(at);
+        begin_value(*at);
+        if (state_ != State::in_scalar) ++at;
+        break;
+      case State::in_string: at = take_string(at, end); break;
+      case State::in_scalar: at = take_scalar(at, end); break;
+      case State::nested_string: at = skip_nested_string(at, end); break;
+      case State::nested: at = skip_nested(at, end); break;
+      case State::comma_or_end:
+        at = behind_blanks(at, end);
+        if (at == end) return;
+        if (*at == ',') {
+          begin_member(place(at++));
+          break;
+        }
+        if (*at++ != '}') return fail("a comma is missing between two members");
         state_ = State::after;
-        return at + 1;
-      }
-      if (*at != '"') return fail("a member name in quotes is missing in the JSON object"), end;
-      member_begin_ = place(at++);
-      text_.clear();
-      state_ = State::in_key;
-      [[fallthrough]];
-    case State::in_key: {
-      const char* const close = find_close(at, end);
-      if (close == nullptr) return keep(at, end), end;
-      name_member(token(at, close));
-      state_ = State::colon;
-      at = close + 1;
-      [[fallthrough]];
+        break;
+      case State::after:
+        if (behind_blanks(at, end) != end) fail("bytes follow the JSON object");
+        return;
+      case State::failed: return;
     }
-    case State::colon:
-      at = behind_blanks(at, end);
-      if (at == end) return end;
-      if (*at++ != ':') return fail("a colon is missing behind a member name"), end;
-      state_ = State::value;
-      [[fallthrough]];
-    case State::value:
-      at = behind_blanks(at, end);
-      if (at == end) return end;
-      value_begin_ = place(at);
-      begin_value(*at);
-      if (state_ != State::in_scalar) ++at;
-      return at;
-    case State::in_string: return take_string(at, end);
-    case State::in_scalar: return take_scalar(at, end);
-    case State::nested_string: return skip_nested_string(at, end);
-    case State::nested: return skip_nested(at, end);
-    case State::comma_or_end:
-      at = behind_blanks(at, end);
-      if (at == end) return end;
-      if (*at == '}') {
-        state_ = State::after;
-        return at + 1;
-      }
-      if (*at != ',') return fail("a comma is missing between two members"), end;
-      begin_member(place(at));
-      return at + 1;
-    case State::after:
-      at = behind_blanks(at, end);
-      if (at != end) fail("bytes follow the JSON object");
-      return end;
-    case State::failed: return end;
   }
-  return end;
 }
 
 void BodySkim::begin_member(std::uint64_t comma) {
@@ -278,9 +273,20 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
   return strip_ && key.size() > 10 && is_forbidden(key) ? Member::forbidden : Member::other;
 }
 
-void BodySkim::name_member(std::string_view key) {
+const char* BodySkim::take_key(const char* at, const char* end) {
+  const char* close = escaped_ ? nullptr : find_near_quote(at, end);
+  const bool plain = close != nullptr && text_.empty();
+  if (close == nullptr) close = find_close(at, end);
+  if (close == nullptr) return keep(at, end), end;
+  name_member(token(at, close), plain);
+  state_ = State::colon;
+  return close + 1;
+}
+
+/// `plain`: there are no escapes in it.
+void BodySkim::name_member(std::string_view key, bool plain) {
   std::string decoded;
-  if (key.find('\\') != std::string_view::npos) key = decoded = decode_json_string(key);
+  if (!plain && key.find('\\') != std::string_view::npos) key = decoded = decode_json_string(key);
   member_ = kind_of(key);
   if (member_ == Member::forbidden) {
     blanks_.push_back({has_comma_ ? comma_ : member_begin_, std::numeric_limits<std::uint64_t>::max()});
@@ -402,7 +408,8 @@ const char* BodySkim::find_close(const char* at, const char* end) {
 }
 
 const char* BodySkim::skip_nested_string(const char* at, const char* end) {
-  const char* const close = find_close(at, end);
+  const char* close = escaped_ ? nullptr : find_near_quote(at, end);
+  if (close == nullptr) close = find_close(at, end);
   if (close == nullptr) return end;
   state_ = State::nested;
   if (media_string_) media_bytes_ += place(close + 1) - media_begin_;
@@ -419,23 +426,32 @@ void BodySkim::open(bool list) {
 
 bool BodySkim::innermost_is_list() const { return (lists_[(depth_ - 1) / 64U] >> ((depth_ - 1) % 64U) & 1U) != 0; }
 
+/// A string begins inside a value of interest.
+void BodySkim::see_nested_string(const char* at, const char* end) {
+  if (first_value_in_list_ && depth_ == 1) {
+    ++facts_.list_prompts;
+    ids_only_ = false;
+  }
+  // Media come as data: URLs (or bare base64 under "data", which is counted as text and so overestimated).
+  if (end - at < 5 || std::memcmp(at, "data:", 5) != 0) return;
+  media_string_ = true;
+  ++facts_.media_parts;
+  media_begin_ = place(at);
+}
+
+void BodySkim::see_nested_list(char bracket) {
+  if (!first_value_in_list_ || depth_ != 1) return;
+  if (bracket == '[') ++facts_.list_prompts;
+  ids_only_ = false;
+}
+
 const char* BodySkim::skip_nested(const char* at, const char* end) {
   // Between strings and brackets there is nothing to see, but for the commas of a list of token ids.
   for (; at != end; ++at) {
     const char c = *at;
-    const bool in_list = first_value_in_list_ && depth_ == 1;
     switch (c) {
       case '"':
-        if (in_list) {
-          ++facts_.list_prompts;
-          ids_only_ = false;
-        }
-        // Media come as data: URLs (or bare base64 under "data", which is counted as text and so overestimated).
-        if (member_ == Member::text && end - at > 5 && std::memcmp(at + 1, "data:", 5) == 0) {
-          media_string_ = true;
-          ++facts_.media_parts;
-          media_begin_ = place(at + 1);
-        }
+        if (member_ == Member::text) see_nested_string(at + 1, end);
         state_ = State::nested_string;
         at = skip_nested_string(at + 1, end);
         if (state_ == State::nested_string) return end;
@@ -443,8 +459,7 @@ const char* BodySkim::skip_nested(const char* at, const char* end) {
         break;
       case '{':
       case '[':
-        if (in_list && c == '[') ++facts_.list_prompts;
-        if (in_list) ids_only_ = false;
+        see_nested_list(c);
         if (depth_ == depth_limit) return fail("the JSON is nested too deeply"), end;
         open(c == '[');
         break;
@@ -455,7 +470,7 @@ const char* BodySkim::skip_nested(const char* at, const char* end) {
         end_value(place(at + 1), {});
         return at + 1;
       case ',':
-        if (in_list && ids_only_) ++facts_.prompt_ids;
+        if (ids_only_ && depth_ == 1) ++facts_.prompt_ids;
         break;
       default: break;
     }

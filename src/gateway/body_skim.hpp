@@ -79,16 +79,18 @@ class BodySkim {
 
   static constexpr std::uint32_t depth_limit = 512;
 
-  bool fail(std::string_view why);
+  void fail(std::string_view why);
   [[nodiscard]] Member kind_of(std::string_view key) const;
   [[nodiscard]] std::uint64_t place(const char* at) const { return offset_ + static_cast<std::uint64_t>(at - piece_); }
   /// Bytes of a key or short value: [from, to) with what of it came in earlier pieces, cut at 256 bytes.
   std::string_view token(const char* from, const char* to);
   void keep(const char* from, const char* to);
 
-  const char* step(const char* at, const char* end);
+  // Each goes on from `at`, which is before `end` or at it, and returns behind what it took.
+  void run(const char* at, const char* end);
+  const char* take_key(const char* at, const char* end);
   void begin_member(std::uint64_t comma);
-  void name_member(std::string_view key);
+  void name_member(std::string_view key, bool plain);
   void begin_value(char first);
   void end_value(std::uint64_t end, std::string_view text);
   void end_scalar(std::string_view text, std::uint64_t end);
@@ -97,6 +99,8 @@ class BodySkim {
   const char* find_close(const char* at, const char* end);
   const char* skip_nested(const char* at, const char* end);
   const char* skip_nested_string(const char* at, const char* end);
+  void see_nested_string(const char* at, const char* end);
+  void see_nested_list(char bracket);
   void open(bool list);
   [[nodiscard]] bool innermost_is_list() const;
 

@@ -1,6 +1,7 @@
 #include "gateway/connection.hpp"
 
 #include <chrono>
+#include <optional>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -57,7 +58,7 @@ class Connection {
 
  private:
   http::Task<bool> serve_one();
-  http::Task<void> answer(Request& request);
+  std::optional<http::Task<void>> find_way(Exchange& exchange, Request& request);
   http::Task<bool> flush();
   http::Task<void> linger();
   [[nodiscard]] bool head_is_fit(Request& request);
@@ -77,7 +78,11 @@ http::Task<bool> Connection::serve_one() {
   Presence at_work(shard_.shared.requests, shard_.counters.requests_open);
   shard_.counters.requests_begun.add();
   if (status == Intake::Status::request && head_is_fit(request)) {
-    status = co_await intake_.read_body(request);
+    if (const auto at_hand = intake_.body_at_hand(request)) {
+      status = *at_hand;
+    } else {
+      status = co_await intake_.read_body(request);
+    }
     client_.fiber.clear_deadline();
     if (status == Intake::Status::closed) {
       request.fault = "client_gone";
@@ -86,7 +91,8 @@ http::Task<bool> Connection::serve_one() {
     }
     if (status == Intake::Status::request) status = intake_.understand(request);
     if (status == Intake::Status::request) {
-      co_await answer(request);
+      Exchange exchange(shard_, client_, request);
+      if (auto way = find_way(exchange, request)) co_await std::move(*way);
     } else {
       refuse(request);
     }
@@ -94,10 +100,13 @@ http::Task<bool> Connection::serve_one() {
     refuse(request);
   }
   client_.fiber.clear_deadline();
-  const bool delivered = co_await flush();
+  bool delivered = client_.stream.is_open() && !client_.stream.broken();
+  if (!client_.outbox.clear()) delivered = co_await flush();
   if (!delivered && request.outcome == fleet::Outcome::completed && request.attempts == 0)
     request.outcome = fleet::Outcome::cancelled;
   log_request(shard_, request);
+  shard_.spares.give(request.id);
+  shard_.spares.give(request.body);
   co_return delivered&& client_.keep_alive && !shard_.draining && client_.body == nullptr;
 }
 
@@ -135,37 +144,29 @@ void Connection::refuse(Request& request) {
   answer_error(shard_, client_, request, error);
 }
 
-http::Task<void> Connection::answer(Request& request) {
-  if (answer_locally(shard_, client_, request)) co_return;
-  Exchange exchange(shard_, client_, request);
+/// How the request goes on, or nothing if it was answered here.
+std::optional<http::Task<void>> Connection::find_way(Exchange& exchange, Request& request) {
+  if (answer_locally(shard_, client_, request)) return std::nullopt;
   const FleetMap& fleet = *shard_.fleet;
   const bool has_model = request.model_label != "unknown";
   if (request.endpoint.route == Route::response_id) {
     const auto owner = shard_.shared.responses.find(request.endpoint.id);
     const Upstream* upstream = owner ? fleet.upstream(*owner).get() : nullptr;
     if (upstream == nullptr) upstream = fleet.only_worker();
-    if (upstream == nullptr) {
-      answer_not_found(shard_, client_, request,
-                       fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
-      co_return;
-    }
-    const auto kept = shard_.fleet;
-    co_await exchange.run_at(*upstream);
-    co_return;
+    if (upstream != nullptr) return exchange.run_at(shard_.fleet, *upstream);
+    answer_not_found(shard_, client_, request,
+                     fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
+    return std::nullopt;
   }
-  if (has_model) {
-    co_await exchange.run();
-    co_return;
-  }
+  if (has_model) return exchange.run();
   if (const Upstream* only = fleet.only_worker()) {
-    const auto kept = shard_.fleet;
     request.timeouts = shard_.shared.settings.timeouts;
-    co_await exchange.run_at(*only);
-    co_return;
+    return exchange.run_at(shard_.fleet, *only);
   }
   answer_not_found(
       shard_, client_, request,
       fmt::format("{} names no model in its body, and there is more than one worker it could mean.", request.path));
+  return std::nullopt;
 }
 
 http::Task<bool> Connection::flush() {

@@ -12,8 +12,6 @@ namespace evenkeel::gateway {
 
 using fleet::Outcome;
 
-namespace {
-
 /// Carries the dispatcher's verdict from whichever thread made it to the shard that waits. If the request is gone by
 /// then, the lease in it ends as cancelled.
 class PostedVerdict final : public dispatch::Waiter, public std::enable_shared_from_this<PostedVerdict> {
@@ -45,6 +43,8 @@ class PostedVerdict final : public dispatch::Waiter, public std::enable_shared_f
   http::EventLoop& loop_;
   http::Fiber* fiber_;
 };
+
+namespace {
 
 std::string retry_fields(Duration after) {
   const auto millis = std::max<std::int64_t>(1, after / std::chrono::milliseconds(1));
@@ -93,39 +93,26 @@ void answer_error(Shard& shard, ClientSide& client, Request& request, const ApiE
   answer_json(shard, client, request, error.status, error_body(request.endpoint.dialect, error), extra_fields);
 }
 
-http::Task<std::optional<dispatch::Granted>> Exchange::get_lease() {
-  std::shared_ptr<PostedVerdict> verdict;
-  dispatch::Decision decision = shard_.shared.dispatcher.submit(submission_, [&] {
-    verdict = std::make_shared<PostedVerdict>(client_.fiber);
-    return verdict;
-  });
-  if (auto* granted = std::get_if<dispatch::Granted>(&decision)) co_return std::move(*granted);
-  if (auto* refused = std::get_if<dispatch::Refused>(&decision)) {
-    refused_ = *refused;
-    co_return std::nullopt;
-  }
-  const RequestId id = std::get<dispatch::Queued>(decision).id;
+http::Task<void> Exchange::wait_for(std::shared_ptr<PostedVerdict> verdict, dispatch::Decision& decision) {
   const Time begun = shard_.loop.now();
-  while (!verdict->lease && !verdict->refusal) {
-    if (client_.gone()) {
-      verdict->leave();
-      (void)shard_.shared.dispatcher.cancel(id);
-      request_.queued += shard_.loop.now() - begun;
-      co_return std::nullopt;
-    }
-    co_await client_.fiber.wait();
-  }
+  while (!verdict->lease && !verdict->refusal && !client_.gone()) co_await client_.fiber.wait();
   verdict->leave();
   request_.queued += shard_.loop.now() - begun;
-  refused_ = verdict->refusal;
-  co_return std::move(verdict->lease);
+  if (verdict->lease) {
+    decision = std::move(*verdict->lease);
+  } else if (verdict->refusal) {
+    refused_ = verdict->refusal;
+  } else {
+    (void)shard_.shared.dispatcher.cancel(std::get<dispatch::Queued>(decision).id);
+  }
 }
 
 http::Task<AttemptResult> Exchange::try_worker(const Upstream& upstream, fleet::Lease& lease) {
   bool fresh = false;
   while (true) {
     Attempt attempt(shard_, client_, request_, upstream, lease, fresh);
-    AttemptResult result = co_await attempt.run();
+    while (!attempt.advance()) co_await client_.fiber.wait();
+    AttemptResult result = attempt.take_result();
     // A kept connection that died idle: neither worker nor request is to blame. Once more at once, on a new one.
     const bool again = result.reused_gave_nothing && !result.body_gone && !client_.gone();
     if (!again) co_return result;
@@ -147,8 +134,15 @@ http::Task<void> Exchange::run() {
   AttemptResult result;
   while (true) {
     submission_.attempt = request_.attempts + 1;
-    auto granted = co_await get_lease();
-    if (!granted) {
+    std::shared_ptr<PostedVerdict> verdict;
+    dispatch::Decision decision = shard_.shared.dispatcher.submit(submission_, [&] {
+      verdict = std::make_shared<PostedVerdict>(client_.fiber);
+      return verdict;
+    });
+    if (verdict != nullptr) co_await wait_for(verdict, decision);
+    if (const auto* refused = std::get_if<dispatch::Refused>(&decision)) refused_ = *refused;
+    auto* const granted = std::get_if<dispatch::Granted>(&decision);
+    if (granted == nullptr) {
       if (!refused_) {
         request_.outcome = Outcome::cancelled;
         request_.fault = "client_gone";
@@ -185,7 +179,7 @@ http::Task<void> Exchange::run() {
   book(result);
 }
 
-http::Task<void> Exchange::run_at(const Upstream& upstream) {
+http::Task<void> Exchange::run_at(std::shared_ptr<const FleetMap>, const Upstream& upstream) {
   // Counted like any other, though nobody chose: every byte stream that passes is in the books.
   submission_.model = request_.model;
   submission_.prompt_tokens = request_.prompt_estimate;

@@ -8,6 +8,8 @@
 
 namespace evenkeel::gateway {
 
+class PostedVerdict;
+
 /// A request's way through the pipeline once it has been read and understood: submitted, waiting, tried at one worker
 /// after another, answered, booked. After run() the request has exactly one outcome and the client its whole answer,
 /// an explicit error, or a connection that visibly broke.
@@ -17,11 +19,12 @@ class Exchange {
 
   /// To whichever worker the dispatcher gives.
   http::Task<void> run();
-  /// To this one worker, without the dispatcher's choice: it owns what the path names, or is the only one.
-  http::Task<void> run_at(const Upstream& upstream);
+  /// To this one worker of `fleet`, without the dispatcher's choice: it owns what the path names, or is the only one.
+  http::Task<void> run_at(std::shared_ptr<const FleetMap> fleet, const Upstream& upstream);
 
  private:
-  http::Task<std::optional<dispatch::Granted>> get_lease();
+  /// Until the dispatcher has told: then `decision` is its grant, or refused_ its refusal, or the client is gone.
+  http::Task<void> wait_for(std::shared_ptr<PostedVerdict> verdict, dispatch::Decision& decision);
   http::Task<AttemptResult> try_worker(const Upstream& upstream, fleet::Lease& lease);
   [[nodiscard]] bool may_retry(const AttemptResult& result);
   [[nodiscard]] bool retryable(const AttemptResult& result) const;

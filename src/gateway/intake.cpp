@@ -1,6 +1,8 @@
 #include "gateway/intake.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,6 +13,7 @@
 namespace evenkeel::gateway {
 
 using http::BodyKind;
+using http::FieldName;
 using http::ParseStatus;
 
 namespace {
@@ -29,15 +32,19 @@ std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
   return mix64(hash ^ word);
 }
 
-std::string make_id(Random& random) {
-  std::string id(24, '0');
+void make_id(Random& random, std::string& id) {
+  static constexpr auto pairs = [] {
+    std::array<char, 512> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = "0123456789abcdef"[i % 2 == 0 ? i / 32 : i / 2 % 16];
+    return table;
+  }();
+  id.resize(24);
   std::uint64_t bits = random.next();
-  for (std::size_t i = 0; i < id.size(); ++i) {
+  for (std::size_t i = 0; i < id.size(); i += 2) {
     if (i == 16) bits = random.next();
-    id[i] = "0123456789abcdef"[bits & 15U];
-    bits >>= 4U;
+    std::memcpy(&id[i], &pairs[2 * (bits & 255U)], 2);
+    bits >>= 8U;
   }
-  return id;
 }
 
 /// Makes the request's views show the head at the start of `bytes`, which may have moved.
@@ -128,26 +135,35 @@ bool Intake::wants_json(const Request& request) const {
   return request.method == "POST" && (route == Route::model_body || route == Route::other || route == Route::unknown);
 }
 
+std::optional<Intake::Status> Intake::body_at_hand(Request& request) {
+  const http::Head& head = *request.head;
+  const auto& limits = shard_.shared.settings.limits;
+  if (head.upgrade || head.has(FieldName::upgrade)) {
+    return refuse(501, "upgrade", "Protocol upgrades are not supported.", true);
+  }
+  if (head.body == BodyKind::none) return wants_json(request) ? skim_whole(request) : Status::request;
+  if (head.content_length > static_cast<std::uint64_t>(limits.body.value())) {
+    return refuse(413, "body_too_large",
+                  fmt::format("The request body is over the limit of {} bytes.", limits.body.value()), true);
+  }
+  if (const auto coding = head.find(request.head_bytes, FieldName::content_encoding); coding && wants_json(request)) {
+    if (shard_.fleet->served.size() != 1 && !equals_ignoring_case(trim(*coding), "identity")) {
+      return refuse(415, "encoded_body",
+                    fmt::format("The body is {}-encoded, so the model in it cannot be read; send it plain.", *coding),
+                    true);
+    }
+  }
+  const std::size_t whole = head.size + head.content_length;
+  const bool at_hand = head.body == BodyKind::length && !head.has(FieldName::expect) && client_.in.size() >= whole &&
+                       head.content_length <= static_cast<std::uint64_t>(limits.kept_body.value());
+  if (!at_hand) return std::nullopt;
+  return take_whole(request, whole);
+}
+
 http::Task<Intake::Status> Intake::read_body(Request& request) {
   const http::Head& head = *request.head;
   const auto& limits = shard_.shared.settings.limits;
-  if (head.upgrade || head.has(http::FieldName::upgrade)) {
-    co_return refuse(501, "upgrade", "Protocol upgrades are not supported.", true);
-  }
-  if (head.body == BodyKind::none) co_return wants_json(request) ? skim_whole(request) : Status::request;
-  if (head.content_length > static_cast<std::uint64_t>(limits.body.value())) {
-    co_return refuse(413, "body_too_large",
-                     fmt::format("The request body is over the limit of {} bytes.", limits.body.value()), true);
-  }
-  if (const auto coding = head.find(request.head_bytes, http::FieldName::content_encoding);
-      coding && wants_json(request)) {
-    if (shard_.fleet->served.size() != 1 && !equals_ignoring_case(trim(*coding), "identity")) {
-      co_return refuse(
-          415, "encoded_body",
-          fmt::format("The body is {}-encoded, so the model in it cannot be read; send it plain.", *coding), true);
-    }
-  }
-  if (const auto expect = head.find(request.head_bytes, http::FieldName::expect); expect && !request.http10) {
+  if (const auto expect = head.find(request.head_bytes, FieldName::expect); expect && !request.http10) {
     if (!equals_ignoring_case(trim(*expect), "100-continue")) {
       co_return refuse(417, "expectation", "Only Expect: 100-continue is understood.", true);
     }
@@ -167,10 +183,17 @@ http::Task<Intake::Status> Intake::read_body(Request& request) {
     if (!more) co_return body_missing();
     client_.fiber.set_deadline(deadline_after(client_.fiber.loop().now(), limits.body_timeout));
   }
-  client_.in_use = whole;
-  request.body.assign(client_.in, head.size, head.content_length);
+  co_return take_whole(request, whole);
+}
+
+/// The whole of a body that is kept, which ends in the connection's buffer at `end`.
+Intake::Status Intake::take_whole(Request& request, std::size_t end) {
+  const std::size_t begin = request.head->size;
+  client_.in_use = end;
+  request.body = shard_.spares.string();
+  request.body.assign(client_.in, begin, end - begin);
   request.body_bytes = request.body.size();
-  co_return wants_json(request) ? skim_whole(request) : Status::request;
+  return wants_json(request) ? skim_whole(request) : Status::request;
 }
 
 http::Task<Intake::Status> Intake::read_chunked(Request& request) {
@@ -207,7 +230,7 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
   // Too large to keep. The model has to stand in the first part, unless there is only one.
   const auto& limits = shard_.shared.settings.limits;
   const http::Head& head = *request.head;
-  const bool json = wants_json(request) && !head.find(request.head_bytes, http::FieldName::content_encoding);
+  const bool json = wants_json(request) && !head.find(request.head_bytes, FieldName::content_encoding);
   request.streamed = true;
   request.chunked_up = chunked;
   request.up_length = head.content_length;
@@ -252,7 +275,7 @@ http::Task<Intake::Status> Intake::begin_stream(Request& request, bool chunked) 
 }
 
 Intake::Status Intake::skim_whole(Request& request) {
-  if (request.head->has(http::FieldName::content_encoding)) return Status::request;
+  if (request.head->has(FieldName::content_encoding)) return Status::request;
   if (request.endpoint.route == Route::other && request.body.empty()) return Status::request;
   BodySkim skim(!shard_.shared.settings.trust_client_transfer);
   if (!skim.feed(request.body) || !skim.finish()) {
@@ -337,11 +360,16 @@ void Intake::estimate(Request& request) const {
 
 void Intake::identify_client(Request& request) const {
   const auto& settings = shard_.shared.settings;
-  const auto given = request.head->find(request.head_bytes, http::FieldName::x_request_id);
+  const auto given = request.head->find(request.head_bytes, FieldName::x_request_id);
   // A header's value may not carry what a log or an engine could trip over.
   const bool usable = given && !given->empty() && given->size() <= 128 &&
                       std::all_of(given->begin(), given->end(), [](char c) { return c > ' ' && c < 127; });
-  request.id = usable ? std::string(*given) : make_id(shard_.random);
+  request.id = shard_.spares.string();
+  if (usable) {
+    request.id = *given;
+  } else {
+    make_id(shard_.random, request.id);
+  }
   for (const std::string& name : settings.client_key_headers) {
     const auto value = request.head->find(request.head_bytes, name);
     if (!value || value->empty()) continue;
@@ -352,7 +380,8 @@ void Intake::identify_client(Request& request) const {
   }
   if (request.client_label.empty()) {
     request.client_label = client_.host;
-    request.client = ClientKey{hash_text(request.client_label, 1)};
+    if (!host_key_) host_key_ = ClientKey{hash_text(client_.host, 1)};
+    request.client = *host_key_;
   }
 }
 

@@ -21,6 +21,8 @@ class Intake {
 
   /// Waits for a head. closed: the connection ended or stayed silent, nothing is owed.
   http::Task<Status> read_head(Request& request);
+  /// What can be said of the body without waiting, or nothing: then read_body() goes on. Call it first.
+  std::optional<Status> body_at_hand(Request& request);
   /// Reads the body as far as needed. refused: error() is the answer.
   http::Task<Status> read_body(Request& request);
   /// Names the model and fills what routing needs. refused: error() is the answer.
@@ -40,6 +42,7 @@ class Intake {
   Status body_missing();
   http::Task<Status> read_chunked(Request& request);
   http::Task<Status> begin_stream(Request& request, bool chunked);
+  Status take_whole(Request& request, std::size_t end);
   Status skim_whole(Request& request);
   void apply_alias(Request& request, const ModelName& name);
   void estimate(Request& request) const;
@@ -53,6 +56,7 @@ class Intake {
   http::MessageParser& parser_;
   std::optional<BodyStream> stream_;
   std::string head_copy_;
+  mutable std::optional<ClientKey> host_key_;  ///< of a client that is known by its address only
   ApiError error_;
   bool must_close_ = false;
 };

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "http/stream.hpp"
 
@@ -22,27 +24,17 @@ class Outbox {
       for (const auto part : parts) kept_ += part;
       return true;
     }
-    iov_.clear();
-    std::size_t total = 0;
+    std::size_t total = 0, count = 0;
     for (const auto part : parts) {
-      if (part.empty()) continue;
-      iov_.push_back({const_cast<char*>(part.data()), part.size()});
       total += part.size();
+      if (part.empty() || count == iov_.size()) continue;  // what does not fit into one call is kept
+      iov_[count++] = {const_cast<char*>(part.data()), part.size()};
     }
     if (total == 0) return true;
-    // The kernel takes at most IOV_MAX parts; many small events in one read may exceed it.
-    const auto result = stream_.try_write(std::span(iov_).first(std::min<std::size_t>(iov_.size(), 512)));
+    const auto result =
+        total <= joined_.size() ? stream_.try_write(join(parts)) : stream_.try_write(std::span(iov_).first(count));
     if (result.status == http::IoStatus::failed) return false;
-    std::size_t skip = result.bytes;
-    if (skip == total) return true;
-    for (const iovec& part : iov_) {
-      if (skip >= part.iov_len) {
-        skip -= part.iov_len;
-        continue;
-      }
-      kept_.append(static_cast<const char*>(part.iov_base) + skip, part.iov_len - skip);
-      skip = 0;
-    }
+    if (result.bytes < total) keep_behind(parts, result.bytes);
     return true;
   }
 
@@ -62,10 +54,29 @@ class Outbox {
   [[nodiscard]] bool clear() const { return kept_.empty(); }
 
  private:
+  /// A copy of a few hundred bytes is cheaper than the kernel's walk over a list of parts.
+  static std::string_view join(std::span<const std::string_view> parts) {
+    char* to = joined_.data();
+    for (const auto part : parts) {
+      if (!part.empty()) std::memcpy(to, part.data(), part.size());
+      to += part.size();
+    }
+    return {joined_.data(), static_cast<std::size_t>(to - joined_.data())};
+  }
+
+  void keep_behind(std::span<const std::string_view> parts, std::size_t sent) {
+    for (const auto part : parts) {
+      const std::size_t gone = std::min(sent, part.size());
+      kept_ += part.substr(gone);
+      sent -= gone;
+    }
+  }
+
   http::Stream& stream_;
   std::string kept_;
   std::size_t at_ = 0;
-  static thread_local inline std::vector<iovec> iov_;
+  static constinit thread_local inline std::array<iovec, 512> iov_{};  // IOV_MAX is 1024
+  static constinit thread_local inline std::array<char, 2048> joined_{};
 };
 
 }  // namespace evenkeel::gateway

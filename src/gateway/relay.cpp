@@ -75,7 +75,9 @@ void Attempt::take_head(std::string_view bytes) {
     style_.framing = Framing::chunked;
   }
   left_ = head.body == BodyKind::length ? head.content_length : 0;
+  answer_head_ = shard_.spares.string();
   append_answer_head(answer_head_, head, buffer, request_, shard_.shared.settings, style_);
+  shard_.spares.take_fields(parser_);
   stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte)
                                           : deadline_after(now(), request_.timeouts.silence);
 
@@ -136,6 +138,7 @@ void Attempt::take_data(std::string_view data) {
       commit();
       note_first_byte();
       if (request_.endpoint.dialect == Dialect::responses && request_.bytes_out == 0) remember_response_id(data);
+      if (body_tail_.empty()) body_tail_ = shard_.spares.string();
       if (body_tail_.size() + data.size() > 2 * tail_limit) {
         if (data.size() >= tail_limit) {
           body_tail_.assign(data.substr(data.size() - tail_limit));
@@ -245,7 +248,7 @@ void Attempt::commit() {
   note_first_byte();
   if (mode_ != Mode::events) return;
   // A stream may be held for minutes: from here nothing is sent again, so the request's bytes may go.
-  std::string().swap(request_.body);
+  shard_.spares.give(request_.body);
   request_.head = nullptr;
   request_.head_bytes = request_.method = request_.target = request_.path = {};
   if (client_.body == nullptr) client_.release_request();
@@ -291,7 +294,7 @@ void Attempt::flush_out() {
   }
   if (last && style_.framing == Framing::chunked) parts.emplace_back("0\r\n\r\n");
   const bool fine = client_.outbox.put(parts);
-  if (!answer_head_.empty()) std::string().swap(answer_head_);
+  if (!answer_head_.empty()) shard_.spares.give(answer_head_);
   if (!early_.empty()) std::string().swap(early_);
   out_.clear();
   if (!fine && stage_ != Stage::done) cancel();

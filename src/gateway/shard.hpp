@@ -13,6 +13,7 @@
 #include "gateway/fleet_map.hpp"
 #include "gateway/response_owners.hpp"
 #include "gateway/retry_budget.hpp"
+#include "gateway/spares.hpp"
 #include "http/connection_pool.hpp"
 #include "http/listener.hpp"
 #include "http/loop.hpp"
@@ -68,6 +69,7 @@ class Shard {
   std::shared_ptr<const FleetMap> fleet;
   observe::ShardCounters counters;
   std::string head_scratch;  ///< for building one head
+  Spares spares;
   // Views of one read of one answer, kept here for their capacity: a held stream holds none.
   std::vector<std::string_view> chunk_spans;
   std::vector<std::string_view> out_parts;

@@ -8,6 +8,7 @@
 namespace evenkeel::http {
 
 std::optional<std::string_view> Head::find(std::string_view buffer, std::string_view name) const {
+  if ((lengths >> name.size() % 32 & 1U) == 0) return std::nullopt;
   for (const Field& field : fields) {
     if (field.name.size == name.size() && equals_ignoring_case(field.name.in(buffer), name)) {
       return field.value.in(buffer);
@@ -69,7 +70,7 @@ struct MessageParser::Callbacks {
     if (self.head_done_) return 0;
     Field& field = self.head_.fields.back();
     field.known = field_name({self.base_ + field.name.at, field.name.size});
-    self.head_.note(field.known);
+    self.head_.note(field);
     return 0;
   }
   static int on_value_complete(llhttp_t* p) {
@@ -110,7 +111,6 @@ struct MessageParser::Callbacks {
 };
 
 MessageParser::MessageParser(Direction direction, HeadLimits limits) : direction_(direction), limits_(limits) {
-  head_.fields.reserve(16);
   next();
 }
 
@@ -149,6 +149,7 @@ ParseStatus MessageParser::parse_head(std::string_view buffer) {
   if (head_done_) return ParseStatus::done;
   if (!begun_) {
     if (buffer.empty()) return ParseStatus::need_more;
+    head_.fields.reserve(16);
     head_done_ = direction_ == Direction::request ? read_plain_request_head(buffer, limits_, head_)
                                                   : read_plain_response_head(buffer, limits_, head_);
     if (head_done_) return ParseStatus::done;

@@ -46,6 +46,7 @@ struct Head {
   std::uint32_t size = 0;            ///< bytes of the head, the empty line included
   std::vector<Field> fields;
   std::uint32_t present = 0;  ///< a bit for each FieldName that occurs
+  std::uint32_t lengths = 0;  ///< a bit for each length of a name that occurs, modulo 32
 
   /// First field of that name (ASCII case ignored), or nothing.
   [[nodiscard]] std::optional<std::string_view> find(std::string_view buffer, std::string_view name) const;
@@ -57,9 +58,13 @@ struct Head {
   void clear();
   void add(const Field& field) {
     fields.push_back(field);
-    note(field.known);
+    note(field);
   }
-  void note(FieldName name) { present |= 1U << static_cast<unsigned>(name); }
+  /// For whoever fills `fields`, once a field's name is there.
+  void note(const Field& field) {
+    present |= 1U << static_cast<unsigned>(field.known);
+    lengths |= 1U << field.name.size % 32;
+  }
 };
 
 struct HeadLimits {
@@ -96,6 +101,8 @@ class MessageParser {
 
   /// Makes ready for the next message on the connection.
   void next();
+  /// Exchanges the list of a head's fields for another: a parser needs room for them only while heads are read.
+  void swap_fields(std::vector<Field>& with) { head_.fields.swap(with); }
 
  private:
   struct Callbacks;

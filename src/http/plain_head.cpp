@@ -23,7 +23,7 @@ constexpr auto classes = [] {
   for (unsigned char c = 'a'; c <= 'z'; ++c) table[c] = in_name | in_target | in_reason;
   for (unsigned char c = 'A'; c <= 'Z'; ++c) table[c] = in_name | in_target | in_reason;
   for (unsigned char c = '0'; c <= '9'; ++c) table[c] = in_name | in_target;
-  mark("-_", in_name);
+  mark("-", in_name);
   mark("-._~/?=&%:,+@", in_target);
   mark(" -", in_reason);
   return table;
@@ -33,6 +33,26 @@ constexpr auto classes = [] {
 const char* behind(const char* at, const char* end, Class of) {
   while (at != end && (classes[static_cast<unsigned char>(*at)] & of) != 0) ++at;
   return at;
+}
+
+/// Behind the longest run of letters, digits and hyphens.
+const char* behind_name(const char* at, const char* end) {
+#if defined(__SSE2__)
+  if (end - at >= 16) {
+    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto up_to = [](__m128i value, char first, char count) {  // first <= value < first + count, unsigned
+      const __m128i from_first = _mm_sub_epi8(value, _mm_set1_epi8(first));
+      return _mm_cmpeq_epi8(_mm_min_epu8(from_first, _mm_set1_epi8(static_cast<char>(count - 1))), from_first);
+    };
+    const __m128i letter = up_to(_mm_or_si128(block, _mm_set1_epi8(0x20)), 'a', 26);
+    const __m128i digit = up_to(block, '0', 10);
+    const __m128i hyphen = _mm_cmpeq_epi8(block, _mm_set1_epi8('-'));
+    const int name = _mm_movemask_epi8(_mm_or_si128(letter, _mm_or_si128(digit, hyphen)));
+    if (name != 0xffff) return at + __builtin_ctz(~static_cast<unsigned>(name));
+    at += 16;
+  }
+#endif
+  return behind(at, end, in_name);
 }
 
 /// Behind the longest run of printable ASCII, blanks included.
@@ -81,7 +101,7 @@ struct Reader {
   }
 
   bool read_field() {
-    const char* const name_end = behind(at, end, in_name);
+    const char* const name_end = behind_name(at, end);
     if (name_end == at || name_end == end || *name_end != ':') return false;
     const char* value = name_end + 1;
     while (value != end && *value == ' ') ++value;

@@ -133,21 +133,28 @@ IoResult Stream::try_write(std::span<const iovec> parts) {
   while (true) {
     const ssize_t count = ::sendmsg(fd_, &message, MSG_NOSIGNAL);
     if (count >= 0) return {IoStatus::ok, static_cast<std::size_t>(count)};
-    if (errno == EINTR) continue;
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      writable_ = false;
-      wants_write_ = true;
-      return {};
-    }
-    error_ = errno;
-    broken_ = true;
-    return {IoStatus::failed, 0};
+    if (errno != EINTR) return write_failed();
   }
 }
 
+IoResult Stream::write_failed() {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    writable_ = false;
+    wants_write_ = true;
+    return {};
+  }
+  error_ = errno;
+  broken_ = true;
+  return {IoStatus::failed, 0};
+}
+
 IoResult Stream::try_write(std::string_view bytes) {
-  const iovec part{const_cast<char*>(bytes.data()), bytes.size()};
-  return try_write(std::span(&part, 1));
+  if (!is_open()) return {IoStatus::failed, 0};
+  while (true) {
+    const ssize_t count = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (count >= 0) return {IoStatus::ok, static_cast<std::size_t>(count)};
+    if (errno != EINTR) return write_failed();
+  }
 }
 
 Task<IoResult> Stream::read_some(std::span<char> into) {

@@ -79,6 +79,8 @@ class Stream {
   void on_events(std::uint32_t events);
 
  private:
+  IoResult write_failed();
+
   EventLoop* loop_ = nullptr;
   Fiber* fiber_ = nullptr;
   int fd_ = -1;
