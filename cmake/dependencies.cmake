@@ -16,3 +16,10 @@ add_library(llhttp STATIC ${LLHTTP_SOURCE}/llhttp.c ${LLHTTP_SOURCE}/api.c ${LLH
 target_include_directories(llhttp SYSTEM PUBLIC ${LLHTTP_INCLUDE})
 target_compile_definitions(llhttp PUBLIC LLHTTP_STRICT_MODE=1)
 target_compile_options(llhttp PRIVATE -w -O2)
+
+# XGBoost: only the declarations of its C functions; the library is loaded when a forecast is trained. (The CMake
+# package that Debian ships names a program it does not have.)
+find_path(XGBOOST_INCLUDE xgboost/c_api.h REQUIRED)
+add_library(xgboost_headers INTERFACE)
+target_include_directories(xgboost_headers SYSTEM INTERFACE ${XGBOOST_INCLUDE})
+target_link_libraries(xgboost_headers INTERFACE ${CMAKE_DL_LIBS})
