@@ -44,4 +44,11 @@ void Projection::add(std::uint32_t worker, std::int64_t tokens, std::int64_t gro
   }
 }
 
+void Projection::take_back(std::uint32_t worker, std::int64_t tokens, std::int64_t growth,
+                           std::span<const std::int64_t> peak_before) {
+  std::int64_t* const row = loads_.data() + worker * offsets_;
+  for (std::size_t h = 0; h < offsets_; ++h) row[h] -= tokens + growth * static_cast<std::int64_t>(h);
+  std::copy(peak_before.begin(), peak_before.end(), peak_.begin());
+}
+
 }  // namespace evenkeel::routing

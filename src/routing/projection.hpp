@@ -32,6 +32,9 @@ class Projection {
   [[nodiscard]] std::int64_t slack(std::uint32_t worker) const;
   /// `tokens + growth * offset` more at every offset.
   void add(std::uint32_t worker, std::int64_t tokens, std::int64_t growth = 0);
+  /// Undoes an add(); `peak_before` is the peak that was before it.
+  void take_back(std::uint32_t worker, std::int64_t tokens, std::int64_t growth,
+                 std::span<const std::int64_t> peak_before);
 
  private:
   void begin(std::size_t workers, std::int64_t window);

@@ -7,6 +7,8 @@
 #include "base/text.hpp"
 #include "routing/br.hpp"
 #include "routing/consistent_hash.hpp"
+#include "routing/io0.hpp"
+#include "routing/ioh.hpp"
 #include "routing/least_wait.hpp"
 #include "routing/policy.hpp"
 #include "routing/simple.hpp"
@@ -37,6 +39,8 @@ constexpr std::array entries = {
     Entry{"consistent_hash", plain<ConsistentHash>},
     Entry{"br0", make_br0},
     Entry{"brh", make_brh},
+    Entry{"io0", make_io0},
+    Entry{"ioh", make_ioh},
 };
 
 constexpr auto names = [] {
