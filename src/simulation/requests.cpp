@@ -22,7 +22,15 @@ std::string Lengths::text() const {
 
 RequestSequence::RequestSequence(const Lengths& lengths, std::uint64_t seed)
     : lengths_(lengths), random_(mix64(seed ^ 0x6c656e67746873ULL)) {
-  if (lengths.trace || !lengths.classes) return;
+  if (lengths.trace) {
+    // Seeds begin at places that lie evenly over the trace however many there are (Weyl's sequence); the first at its
+    // start.
+    const double place = static_cast<double>(seed - 1) * 0.6180339887498949;
+    const auto size = static_cast<double>(lengths.trace->requests.size());
+    next_of_trace_ = static_cast<std::size_t>((place - std::floor(place)) * size) % lengths.trace->requests.size();
+    return;
+  }
+  if (!lengths.classes) return;
   classes_.resize(lengths.classes->count);
   for (Class& each : classes_) each = {lengths.prompts.draw(random_), lengths.outputs.draw(random_)};
 }

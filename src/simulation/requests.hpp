@@ -38,7 +38,8 @@ struct Lengths {
   [[nodiscard]] std::string text() const;
 };
 
-/// The requests of one seed, in order: the same for every policy. A trace begins anew after its end.
+/// The requests of one seed, in order: the same for every policy. A trace begins anew after its end; seed 1 starts at
+/// its start, the others elsewhere in it.
 class RequestSequence {
  public:
   RequestSequence(const Lengths& lengths, std::uint64_t seed);

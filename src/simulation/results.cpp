@@ -123,7 +123,8 @@ std::string to_json(const Setting& setting, std::span<const Summary> summaries, 
   return json::serialize(out) + '\n';
 }
 
-std::string result_table(const Setting& setting, std::span<const Summary> summaries) {
+std::string result_table(const Setting& setting, std::span<const Summary> summaries,
+                         std::span<const std::string> notes) {
   report::Table table({{"policy", report::Align::left},
                        {"imbalance, k tokens"},
                        {"ratio"},
@@ -148,9 +149,16 @@ std::string result_table(const Setting& setting, std::span<const Summary> summar
                    report::fixed(each.mean.wait_max_s, 1),
                    report::grouped(static_cast<std::int64_t>(each.mean.overtakes_max))});
   }
-  return fmt::format("{}; {} workers of {} slots{}, {} steps, {} seeds\n\n{}", workload_text(setting), setting.workers,
-                     setting.engine.slots, setting.sync ? " in step" : "", setting.steps, summaries.front().runs.size(),
-                     table.text());
+  const std::size_t seeds = summaries.front().runs.size();
+  const std::string length = setting.steps > 0
+                                 ? fmt::format("{} steps", report::grouped(setting.steps))
+                                 : fmt::format("to the end, {} s", report::fixed(summaries.front().mean.makespan_s, 1));
+  std::string text = fmt::format("{}\n{} workers of {} slots{}, {}, {} seed{}\n\n{}", workload_text(setting),
+                                 setting.workers, setting.engine.slots, setting.sync ? " in step" : "", length, seeds,
+                                 seeds == 1 ? "" : "s", table.text());
+  if (!notes.empty()) text += '\n';
+  for (const std::string& note : notes) text += note + '\n';
+  return text;
 }
 
 }  // namespace evenkeel::simulation

@@ -16,6 +16,7 @@ namespace evenkeel::simulation {
                                   std::span<const std::string> notes);
 
 /// A table for people: a row a policy, means +- standard errors over the seeds, ratios to the first policy.
-[[nodiscard]] std::string result_table(const Setting& setting, std::span<const Summary> summaries);
+[[nodiscard]] std::string result_table(const Setting& setting, std::span<const Summary> summaries,
+                                       std::span<const std::string> notes);
 
 }  // namespace evenkeel::simulation

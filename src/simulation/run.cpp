@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <memory>
 #include <utility>
 
@@ -11,9 +10,10 @@
 #include "dispatch/dispatcher.hpp"
 #include "forecast/registry.hpp"
 #include "routing/policy.hpp"
-#include "simulation/barrier.hpp"
 #include "simulation/engines.hpp"
 #include "simulation/oracle.hpp"
+#include "simulation/release_order.hpp"
+#include "simulation/stale_policy.hpp"
 #include "simulation/timed_policy.hpp"
 
 namespace evenkeel::simulation {
@@ -44,7 +44,7 @@ struct Record final : dispatch::Waiter {
   const std::uint32_t number;
   bool open = false;
   bool started = false;
-  std::uint64_t sequence = 0;  ///< which release it was, from 0
+  std::uint64_t release = 0;  ///< its number in ReleaseOrder
   Releases::Item item;
   Time admitted;
   fleet::Lease lease;
@@ -52,8 +52,9 @@ struct Record final : dispatch::Waiter {
 
 class Run final : public engine::EngineSink {
  public:
-  Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, Fates& fates, std::uint64_t seed,
-      const RunHooks& hooks);
+  /// `stale` is the policy itself if that must be told reports, else null.
+  Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StalePolicy* stale, Fates& fates,
+      std::uint64_t seed, const RunHooks& hooks);
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run() override;
@@ -71,22 +72,21 @@ class Run final : public engine::EngineSink {
   [[nodiscard]] std::optional<Time> next_instant() const;
   void instant(Time now);
   void release(Time now);
+  void report_running();
   void start_granted(Time now);
+  void note_starts();
   void look(Time now);
-  void account(Time until);
-  void consider_window(Time now);
+  void tell_progress(std::int64_t at_least);
   void finish(Record& record, Time now);
   [[nodiscard]] Record& vacant();
   [[nodiscard]] std::int64_t steps_made() const { return worker_steps_ / steps_divisor_; }
-  [[nodiscard]] std::int64_t overtakes(const Record& record) const;
-  void note_starts();
-  void trace_loads();
   void close_books(Time now);
   [[nodiscard]] RunResult result(Time end);
 
   const Setting& setting_;
   const RunHooks& hooks_;
   Fates& fates_;
+  StalePolicy* const stale_;
   ManualClock clock_;
   dispatch::Dispatcher dispatcher_;
   Engines engines_;
@@ -94,31 +94,17 @@ class Run final : public engine::EngineSink {
   std::vector<std::unique_ptr<Record>> records_;
   std::vector<std::uint32_t> vacant_;
   std::vector<Record*> granted_;
-  std::vector<Record*> starting_;         ///< in the step that begins
-  std::vector<std::uint64_t> unstarted_;  ///< sequence numbers of what was released and has not started, ascending
-  std::uint64_t released_ = 0;
-  std::uint64_t started_ = 0;
-  std::size_t in_pool_ = 0;  ///< released and without a lease
+  std::vector<Record*> starting_;  ///< in the step that begins
+  std::vector<std::uint64_t> start_numbers_;
+  ReleaseOrder order_;
+  std::int64_t in_pool_ = 0;  ///< released and without a lease
   std::int64_t leased_ = 0;
   std::int64_t worker_steps_ = 0;
   const std::int64_t steps_divisor_;  ///< steps the engines report for one step of all workers
   std::int64_t told_steps_ = 0;
+  Standing standing_;
+  Window window_;
   std::string error_;
-
-  // The window measured.
-  Meter meter_;
-  const std::int64_t warm_up_;  ///< three mean outputs, in steps
-  std::optional<std::int64_t> filled_at_;
-  bool measuring_ = false;
-  bool done_ = false;
-  Time window_start_{};
-  std::int64_t window_first_step_ = 0;
-  std::vector<double> loads_;
-  std::vector<fleet::StepTime> step_times_;  ///< empty if the workers are equal
-  Meter::Loads standing_;                    ///< since the last instant
-  Time standing_since_{};
-  std::int64_t point_every_ = 0;
-  Trajectories trajectories_;
 };
 
 void Record::granted(dispatch::Granted granted) {
@@ -138,23 +124,17 @@ dispatch::DispatcherOptions dispatcher_options(const Setting& setting) {
   return options;
 }
 
-std::int64_t warm_up_steps(const Setting& setting) {
-  const double growth = (1 + static_cast<double>(setting.engine.decode_growth)) / 2;
-  return std::llround(3 * setting.lengths.mean_output() / growth);
-}
-
-Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, Fates& fates, std::uint64_t seed,
-         const RunHooks& hooks)
+Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StalePolicy* stale, Fates& fates,
+         std::uint64_t seed, const RunHooks& hooks)
     : setting_(setting),
       hooks_(hooks),
       fates_(fates),
+      stale_(stale),
       dispatcher_(dispatcher_options(setting), std::move(policy), clock_, mix64(seed ^ 0x706f6c696379ULL)),
       engines_(setting),
       releases_(setting.lengths, setting.arrivals, seed),
       steps_divisor_(setting.sync ? 1 : static_cast<std::int64_t>(setting.workers)),
-      meter_(setting.workers, setting.slots_total()),
-      warm_up_(setting.steps == 0 ? 0 : warm_up_steps(setting)),
-      loads_(setting.workers) {
+      window_(setting) {
   constexpr std::int64_t unlimited = 1 << 30;
   for (std::size_t worker = 0; worker < setting.workers; ++worker) {
     dispatch::WorkerSpec spec;
@@ -164,13 +144,8 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, Fates&
     const WorkerId id = dispatcher_.add_worker(std::move(spec));
     dispatcher_.set_step_time(id, setting.step_time(worker));
     dispatcher_.set_state(id, dispatch::WorkerState::routable);
-    if (!setting.equal_speeds()) step_times_.push_back(setting.step_time(worker));
   }
-  if (setting.trajectory_points > 0) {
-    const auto points = static_cast<std::int64_t>(setting.trajectory_points);
-    point_every_ = std::max<std::int64_t>(1, (setting.steps + points - 1) / points);
-    trajectories_.loads.resize(setting.workers);
-  }
+  standing_.loads.resize(setting.workers);
 }
 
 Run::~Run() {
@@ -185,6 +160,8 @@ Record& Run::vacant() {
   }
   Record& record = *records_[vacant_.back()];
   vacant_.pop_back();
+  record.open = true;
+  record.started = false;
   return record;
 }
 
@@ -199,23 +176,15 @@ void Run::on_event(const engine::EngineEvent& event) {
   starting_.push_back(&record);
 }
 
-/// Later releases that started before it, in an earlier step.
-std::int64_t Run::overtakes(const Record& record) const {
-  const auto place = std::lower_bound(unstarted_.begin(), unstarted_.end(), record.sequence);
-  const auto earlier_unstarted = static_cast<std::uint64_t>(place - unstarted_.begin());
-  return static_cast<std::int64_t>(started_ - (record.sequence - earlier_unstarted));
-}
-
-/// What starts in one step overtakes nobody of the same step.
 void Run::note_starts() {
+  start_numbers_.clear();
   for (const Record* record : starting_) {
-    if (!measuring_) break;
-    meter_.admitted(record->admitted - record->item.ready, record->item.request.prompt, overtakes(*record));
+    start_numbers_.push_back(record->release);
+    if (!window_.measuring()) continue;
+    window_.meter().admitted(record->admitted - record->item.ready, record->item.request.prompt,
+                             order_.overtakes(record->release));
   }
-  for (const Record* record : starting_) {
-    unstarted_.erase(std::lower_bound(unstarted_.begin(), unstarted_.end(), record->sequence));
-    ++started_;
-  }
+  order_.start(start_numbers_);
   starting_.clear();
 }
 
@@ -225,14 +194,16 @@ void Run::on_deliveries(Time at, std::span<const engine::Delivery> deliveries) {
     Record& record = *records_[each.id];
     record.lease.generated(Tokens(each.count));
     tokens += each.count;
-    if (each.first && measuring_) meter_.first_token(at - record.item.ready);
+    if (each.first && window_.measuring()) window_.meter().first_token(at - record.item.ready);
     if (each.finished) finish(record, at);
   }
-  if (measuring_) meter_.tokens(tokens);
+  if (window_.measuring()) window_.meter().tokens(tokens);
 }
 
 void Run::finish(Record& record, Time now) {
-  if (measuring_) meter_.finished(now - record.admitted, record.lease.output_tokens().value());
+  if (window_.measuring()) {
+    window_.meter().finished(now - record.admitted, record.lease.output_tokens().value());
+  }
   record.lease.end(fleet::Outcome::completed);
   --leased_;
   releases_.ended(record.item.place, now);
@@ -242,28 +213,29 @@ void Run::finish(Record& record, Time now) {
 
 void Run::on_step(const engine::StepReport& report) {
   ++worker_steps_;
-  if (measuring_) meter_.step(report.end - report.start);
+  if (window_.measuring()) window_.meter().step(report.end - report.start);
 }
 
 // --- one instant -------------------------------------------------------------------------------------------
 
 std::optional<Time> Run::next_instant() const {
   const auto engine = engines_.next_event();
-  // Workers in step take what has come at the next boundary.
-  if (engine && setting_.sync) return engine;
+  if (engine && setting_.sync) return engine;  // what comes within a step is released at its end
   const auto release = releases_.next();
-  if (!engine || (release && *release < *engine)) return release ? release : engine;
+  if (!engine || (release && *release < *engine)) return release;
   return engine;
 }
 
 void Run::instant(Time now) {
-  account(now);
+  window_.account(now);
   clock_.set(now);
   dispatcher_.pause();
   engines_.advance(now, *this);  // steps end
-  consider_window(now);
-  if (done_) return;
+  window_.consider(steps_made(), now);
+  tell_progress(4096);
+  if (window_.done()) return;
   release(now);
+  if (stale_ != nullptr) report_running();
   dispatcher_.resume(setting_.sync ? steps_made() + 1 : 0);  // the number of the step to come; 0 is nobody's
   start_granted(now);
   engines_.advance(now, *this);  // steps start
@@ -274,26 +246,34 @@ void Run::instant(Time now) {
 void Run::release(Time now) {
   while (true) {
     // Early-bound requests wait at the engines.
-    const std::size_t waiting = setting_.binding == Binding::late ? in_pool_ : unstarted_.size();
+    const std::size_t waiting =
+        setting_.binding == Binding::late ? static_cast<std::size_t>(in_pool_) : order_.waiting();
     auto item = releases_.take(now, waiting);
     if (!item) return;
     Record& record = vacant();
-    record.open = true;
-    record.started = false;
-    record.sequence = released_++;
+    record.release = order_.release();
     record.item = *item;
-    unstarted_.push_back(record.sequence);
     ++in_pool_;
     dispatch::Submission submission;
     submission.prompt_tokens = Tokens(item->request.prompt);
     submission.prompt_key = item->request.prompt_key;
     submission.affinity_key = item->request.affinity_key;
-    fates_.add(RequestId{released_}, item->request.output);  // the dispatcher counts the same way
+    fates_.add(RequestId{record.release + 1}, item->request.output);  // the dispatcher counts alike, from 1
     // Nothing is owned: the record outlives the dispatcher's interest in it.
-    const auto make_waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
-    const auto decision = dispatcher_.submit(submission, make_waiter);
-    if (!std::holds_alternative<dispatch::Queued>(decision)) return refused();
+    const auto waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
+    if (!std::holds_alternative<dispatch::Queued>(dispatcher_.submit(submission, waiter))) return refused();
   }
+}
+
+void Run::report_running() {
+  std::vector<std::vector<fleet::RunningView>> running(setting_.workers);
+  for (const auto& record : records_) {
+    const fleet::Lease& lease = record->lease;
+    if (!lease.open()) continue;
+    running[lease.worker().value].push_back(
+        {lease.request(), lease.prompt_tokens(), lease.output_tokens().value(), record->item.request.prompt_key});
+  }
+  stale_->report(std::move(running));
 }
 
 void Run::start_granted(Time now) {
@@ -304,75 +284,35 @@ void Run::start_granted(Time now) {
     request.id = record->number;
     request.prompt = Tokens(record->item.request.prompt);
     request.output = Tokens(record->item.request.output);
-    request.key = record->sequence + 1;
+    request.key = record->release + 1;
     const auto outcome = engines_.submit(now, record->lease.worker().value, request);
-    if (outcome != engine::SubmitOutcome::accepted) {
-      error_ = fmt::format("the engine takes no request of {} prompt tokens: {}", record->item.request.prompt,
-                           engine::describe(outcome));
-    }
+    if (outcome == engine::SubmitOutcome::accepted) continue;
+    error_ = fmt::format("a request of {} prompt and {} output tokens: {}", record->item.request.prompt,
+                         record->item.request.output, engine::describe(outcome));
   }
   granted_.clear();
 }
 
-/// The loads that stand from now to the next instant.
+/// What stands from now to the next instant.
 void Run::look(Time now) {
-  standing_ = {};
-  for (std::size_t worker = 0; worker < loads_.size(); ++worker) {
+  standing_.running = 0;
+  for (std::size_t worker = 0; worker < setting_.workers; ++worker) {
     const engine::EngineBooks books = engines_.books(worker);
     // A decode reads what is held and the token it computes.
-    loads_[worker] = books.kv_tokens.as_double() + static_cast<double>(books.running);
-    standing_.sum += loads_[worker];
+    standing_.loads[worker] = books.kv_tokens.as_double() + static_cast<double>(books.running);
     standing_.running += books.running;
   }
-  const Barrier barrier = barrier_of(loads_, step_times_, setting_.step_time_of_speed_1());
-  standing_.barrier = barrier.height;
-  standing_.imbalance = barrier.imbalance;
-  const std::int64_t free = std::max<std::int64_t>(0, setting_.slots_total() - leased_);
-  standing_.held = std::min(free, static_cast<std::int64_t>(in_pool_));
-  standing_since_ = now;
-  if (!filled_at_ && standing_.running == setting_.slots_total()) filled_at_ = steps_made();
-  if (hooks_.step) {
-    StepSeen seen{steps_made() + 1, now, loads_, {}, static_cast<std::int64_t>(in_pool_), standing_.held};
-    for (std::size_t worker = 0; worker < loads_.size(); ++worker)
-      seen.running.push_back(engines_.books(worker).running);
-    hooks_.step(seen);
-  }
+  const std::int64_t open = std::max<std::int64_t>(0, setting_.slots_total() - leased_);
+  standing_.held = std::min(open, in_pool_);
+  window_.stand(standing_, steps_made(), now);
+  if (hooks_.step) hooks_.step({steps_made() + 1, now, standing_, in_pool_});
 }
 
-/// The loads of look() have stood until now.
-void Run::account(Time until) {
-  if (!measuring_ || until == standing_since_) return;
-  standing_.weight = setting_.sync ? 1 : to_seconds(until - standing_since_);
-  const std::int64_t measured = steps_made() - window_first_step_;
-  if (setting_.steps > 0) {
-    standing_.position = static_cast<double>(measured) / static_cast<double>(setting_.steps);
-  }
-  meter_.loads(standing_);
-  trace_loads();
-}
-
-void Run::trace_loads() {
-  if (point_every_ == 0) return;
-  const std::int64_t measured = steps_made() - window_first_step_;
-  if (measured < static_cast<std::int64_t>(trajectories_.step.size()) * point_every_) return;
-  trajectories_.step.push_back(static_cast<double>(measured));
-  for (std::size_t worker = 0; worker < loads_.size(); ++worker) trajectories_.loads[worker].push_back(loads_[worker]);
-}
-
-void Run::consider_window(Time now) {
-  const std::int64_t steps = steps_made();
-  if (hooks_.progress && steps - told_steps_ >= 4096) {
-    hooks_.progress(steps - told_steps_);
-    told_steps_ = steps;
-  }
-  if (measuring_) {
-    done_ = setting_.steps > 0 && steps - window_first_step_ >= setting_.steps;
-    return;
-  }
-  if (steps < warm_up_ + std::min(filled_at_.value_or(warm_up_), warm_up_)) return;
-  measuring_ = true;
-  window_start_ = now;
-  window_first_step_ = steps;
+void Run::tell_progress(std::int64_t at_least) {
+  const std::int64_t steps = steps_made() - told_steps_;
+  if (!hooks_.progress || steps < at_least) return;
+  hooks_.progress(steps);
+  told_steps_ += steps;
 }
 
 // --- the run -----------------------------------------------------------------------------------------------
@@ -380,14 +320,13 @@ void Run::consider_window(Time now) {
 Result<RunResult> Run::go() {
   Time now{};
   if (setting_.arrivals.kind == Arrivals::Kind::saturated) instant(now);
-  while (!done_ && error_.empty()) {
+  while (!window_.done() && error_.empty()) {
     const auto next = next_instant();
     if (!next) break;
     now = std::max(now, *next);
     instant(now);
   }
-  if (!error_.empty()) return failure(error_);
-  close_books(now);
+  if (error_.empty()) close_books(now);
   if (!error_.empty()) return failure(error_);
   return result(now);
 }
@@ -397,34 +336,37 @@ void Run::close_books(Time now) {
   if (!dispatcher_.sound()) error_ = "the dispatcher's books are not sound";
   for (const auto& record : records_) {
     if (!record->open || record->started) continue;
-    meter_.still_waiting(now - record->item.ready, record->item.request.prompt, overtakes(*record));
+    window_.meter().still_waiting(now - record->item.ready, record->item.request.prompt,
+                                  order_.overtakes(record->release));
   }
 }
 
 RunResult Run::result(Time end) {
-  if (hooks_.progress) hooks_.progress(steps_made() - told_steps_);
+  tell_progress(1);
   RunResult result;
-  result.metrics = meter_.result(end - window_start_);
+  result.metrics = window_.meter().result(end - window_.start());
   result.metrics.makespan_s = to_seconds(end.time_since_epoch());
-  result.imbalance_se = meter_.imbalance_error();
-  result.warm_up_steps = window_first_step_;
-  result.measured_steps = measuring_ ? steps_made() - window_first_step_ : 0;
-  result.window_s = to_seconds(end - window_start_);
-  result.trajectories = std::move(trajectories_);
+  result.imbalance_se = window_.meter().imbalance_error();
+  result.warm_up_steps = window_.measuring() ? window_.first_step() : steps_made();
+  result.measured_steps = steps_made() - result.warm_up_steps;
+  result.window_s = to_seconds(end - window_.start());
+  result.released = order_.released();
+  result.left_waiting = order_.waiting();
+  for (const dispatch::WorkerStatus& worker : dispatcher_.workers()) result.left_in_flight += worker.load.in_flight;
+  result.trajectories = std::move(window_.trajectories());
   return result;
-}
-
-double percentile_us(std::vector<float>& sorted, double p) {
-  if (sorted.empty()) return 0;
-  const auto rank = static_cast<std::size_t>(std::ceil(p / 100 * static_cast<double>(sorted.size())));
-  return static_cast<double>(sorted[std::max<std::size_t>(rank, 1) - 1]);
 }
 
 Timing timing_of(std::vector<float>& micros, const RunResult& result, Duration spent) {
   std::sort(micros.begin(), micros.end());
+  const auto at = [&](double p) -> double {
+    if (micros.empty()) return 0;
+    const auto rank = static_cast<std::size_t>(std::ceil(p * static_cast<double>(micros.size())));
+    return static_cast<double>(micros[std::max<std::size_t>(rank, 1) - 1]);
+  };
   const auto steps = static_cast<double>(result.warm_up_steps + result.measured_steps);
-  return {percentile_us(micros, 50), percentile_us(micros, 99), static_cast<double>(micros.size()),
-          spent > Duration(0) ? steps / to_seconds(spent) : 0};
+  const double seconds = std::max(to_seconds(spent), 1e-9);
+  return {at(0.5), at(0.99), static_cast<double>(micros.size()), steps / seconds};
 }
 
 }  // namespace
@@ -442,7 +384,13 @@ Result<RunResult> run(const Setting& setting, const routing::PolicySpec& spec, s
   std::vector<float> micros;
   const Time begun = hooks.cpu != nullptr ? hooks.cpu->now() : Time();
   if (hooks.cpu != nullptr) policy = std::make_unique<TimedPolicy>(std::move(*policy), *hooks.cpu, micros);
-  Run run(setting, std::move(*policy), *fates, seed, hooks);
+  StalePolicy* stale = nullptr;
+  if (setting.stale_steps > 0) {
+    auto made = std::make_unique<StalePolicy>(std::move(*policy), setting.stale_steps);
+    stale = made.get();
+    policy = std::move(made);
+  }
+  Run run(setting, std::move(*policy), stale, *fates, seed, hooks);
   auto result = run.go();
   if (!result) return result;
   result->seed = seed;

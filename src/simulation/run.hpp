@@ -11,17 +11,16 @@
 #include "routing/spec.hpp"
 #include "simulation/metrics.hpp"
 #include "simulation/setting.hpp"
+#include "simulation/window.hpp"
 
 namespace evenkeel::simulation {
 
-/// What one step began with; for whoever wants to look at each.
+/// What one step began with, after admission.
 struct StepSeen {
   std::int64_t step = 0;  ///< from 1
   Time start;
-  std::vector<double> loads;          ///< KV tokens by worker, after admission
-  std::vector<std::int64_t> running;  ///< by worker
-  std::int64_t waiting = 0;
-  std::int64_t held = 0;
+  const Standing& standing;
+  std::int64_t in_pool = 0;  ///< released and without a worker
 };
 
 struct RunHooks {
@@ -40,12 +39,6 @@ struct Timing {
   double steps_per_s = 0;
 };
 
-/// Loads of the workers over the steps measured, thinned.
-struct Trajectories {
-  std::vector<double> step;
-  std::vector<std::vector<double>> loads;  ///< [worker][point]
-};
-
 struct RunResult {
   std::uint64_t seed = 0;
   Metrics metrics;
@@ -53,6 +46,9 @@ struct RunResult {
   std::int64_t warm_up_steps = 0;
   std::int64_t measured_steps = 0;
   double window_s = 0;
+  std::uint64_t released = 0;       ///< requests, in the whole run
+  std::uint64_t left_waiting = 0;   ///< at the end
+  std::int64_t left_in_flight = 0;  ///< by the dispatcher's books
   Trajectories trajectories;
   std::optional<Timing> timing;
 };
