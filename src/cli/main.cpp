@@ -2,6 +2,7 @@
 
 #include "cli/demo.hpp"
 #include "cli/emulate.hpp"
+#include "cli/forecast.hpp"
 #include "cli/replay.hpp"
 #include "cli/serve.hpp"
 #include "cli/simulate.hpp"
@@ -16,6 +17,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_emulate(app, exit_code);
   evenkeel::cli::add_replay(app, exit_code);
   evenkeel::cli::add_demo(app, exit_code);
+  evenkeel::cli::add_forecast(app, exit_code);
   evenkeel::cli::add_simulate(app, exit_code);
   try {
     app.parse(argc, argv);

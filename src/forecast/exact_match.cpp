@@ -11,35 +11,34 @@ ExactMatch::ExactMatch(const ExactMatchOptions& options)
       buckets_(options.buckets, options.bucketed_lives, options.bucket_period),
       overall_(options.half_life) {}
 
-EndedLives ExactMatch::history(const fleet::RunningView& request) const {
-  if (request.prompt_key == 0) return {};
-  const auto found = by_key_.find(request.prompt_key);
-  return found == by_key_.end() ? EndedLives{} : found->second->lives.lives();
-}
-
-EndedLives ExactMatch::bucket(const fleet::RunningView& request) const {
-  return buckets_.lives(request.prompt_tokens.value());
+std::optional<EndedLives> ExactMatch::law(const fleet::RunningView& request, std::int64_t age) const {
+  const auto beyond = [&](const EndedLives& lives) { return lives.lengths.size() - lives.until(age); };
+  if (request.prompt_key != 0) {
+    const auto found = by_key_.find(request.prompt_key);
+    if (found != by_key_.end()) {
+      const EndedLives lives = found->second->lives.lives();
+      if (lives.lengths.size() >= options_.least && beyond(lives) > 0) return lives;
+    }
+  }
+  const EndedLives lives = buckets_.lives(request.prompt_tokens.value());
+  // Requests of one bucket have little in common: a last few long lives would speak for all that have come so far.
+  if (beyond(lives) >= options_.least) return lives;
+  return std::nullopt;
 }
 
 double ExactMatch::remaining(const fleet::RunningView& request, std::int64_t horizon) const {
   const std::int64_t age = std::clamp<std::int64_t>(request.generated, 0, LengthGrid::longest);
-  const std::int64_t within = std::clamp<std::int64_t>(horizon, 1, LengthGrid::longest);
-  for (const EndedLives& lives : {history(request), bucket(request)}) {
-    if (lives.lengths.size() < options_.least) continue;
-    if (const auto answer = lives.remaining(age, within)) return *answer;
-  }
-  return overall_.remaining_at(age, horizon);
+  const auto lives = law(request, age);
+  if (!lives) return overall_.remaining_at(age, horizon);
+  return *lives->remaining(age, std::clamp<std::int64_t>(horizon, 1, LengthGrid::longest));
 }
 
 double ExactMatch::survival(const fleet::RunningView& request, std::int64_t tokens) const {
   if (tokens <= 0) return 1;
   const std::int64_t age = std::clamp<std::int64_t>(request.generated, 0, LengthGrid::longest);
-  const std::int64_t within = std::min(tokens, LengthGrid::longest);
-  for (const EndedLives& lives : {history(request), bucket(request)}) {
-    if (lives.lengths.size() < options_.least) continue;
-    if (const auto answer = lives.survival(age, within)) return *answer;
-  }
-  return overall_.survival_at(age, tokens);
+  const auto lives = law(request, age);
+  if (!lives) return overall_.survival_at(age, tokens);
+  return *lives->survival(age, std::min(tokens, LengthGrid::longest));
 }
 
 void ExactMatch::learn(std::uint64_t key, std::int32_t length) {

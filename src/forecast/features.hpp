@@ -27,7 +27,7 @@ class Features {
   static constexpr std::uint64_t least_ends = 32;  ///< before, the rolling figures say too little
 
   Features();
-  /// Only requests that completed with output count. Cost under 1 us.
+  /// Only requests that completed with output count. Cost about 2 us.
   void finished(const fleet::LeaseSummary& summary);
   [[nodiscard]] bool ready() const { return ends_ >= least_ends; }
   [[nodiscard]] std::uint64_t ends() const { return ends_; }

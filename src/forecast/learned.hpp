@@ -18,7 +18,7 @@ namespace evenkeel::forecast {
 /// are left go on as `survival` says for their age then. remaining() integrates that law, so it is the sum of
 /// survival() over the horizon to within p tokens. Until 32 requests have ended, `survival` answers.
 ///
-/// Cost: about 4 us for the first question about a request at an age since the last end of any request; later ones
+/// Cost: about 2 us for the first question about a request at an age since the last end of any request; later ones
 /// come from a small cache. No allocation.
 class Learned final : public Forecast {
  public:

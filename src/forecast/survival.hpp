@@ -12,8 +12,9 @@ namespace evenkeel::forecast {
 /// One law of output lengths for all requests (the Survival predictor of arXiv 2605.06113), kept online by
 /// SurvivalCurve. Only requests that completed have ended; the others were broken off at the age they had.
 ///
-/// Cost: finished() about 0.1 us plus a rebuild of the tables once in 64 ends (more often while the history is young);
-/// running() is free but for once in as many ends, when it sorts what is in service.
+/// Cost: a question about 4 ns, no allocation. finished() about 0.6 us, most of it for a rebuild of the tables once in
+/// 64 ends (more often while the history is young). running() is free but for once in as many ends, when it sorts what
+/// is in service.
 class Survival final : public Forecast {
  public:
   static constexpr double default_half_life = 4000;  ///< ended requests

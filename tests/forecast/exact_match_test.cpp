@@ -91,6 +91,21 @@ TEST(ExactMatch, AsksTheKeyThenThePromptLengthThenAll) {
   EXPECT_EQ(forecast.remaining(in_service(1, 2000, 9, 12), 80), 80) << "nobody knows";
 }
 
+TEST(ExactMatch, DoesNotLetAFewLongLivesSpeakForABucket) {
+  ExactMatch forecast({.bucket_period = 64});
+  std::uint64_t id = 0;
+  for (int i = 0; i < 320; ++i) {
+    // Of prompts of 10 four lasted 500; of prompts of 5000 all lasted 1000.
+    forecast.finished(ended(++id, i < 4 ? 500 : 100, 0, 10), Time{});
+    forecast.finished(ended(++id, 1000, 0, 5000), Time{});
+  }
+  EXPECT_NEAR(forecast.survival(in_service(1, 50, 0, 10), 100), 4.0 / 320, 1e-9);
+  EXPECT_GT(forecast.survival(in_service(1, 450, 0, 10), 80), 0.9) << "most of all that reached 450 go on";
+  // A key is trusted to its last life.
+  for (int i = 0; i < 5; ++i) forecast.finished(ended(++id, i == 0 ? 500 : 100, 3, 10), Time{});
+  EXPECT_EQ(forecast.survival(in_service(1, 450, 3, 10), 80), 0);
+}
+
 TEST(ExactMatch, KeepsABoundedNumberOfKeysThoseThatEndedLast) {
   ExactMatch forecast({.keys = 100, .bucket_period = 1'000'000});
   std::uint64_t id = 0;
