@@ -81,10 +81,10 @@ Result<std::vector<simulation::Summary>> run_with_progress(const simulation::Set
   std::uint64_t done = 0;
   batch.progress = [&](std::uint64_t steps) {
     done = total > 0 ? std::min(steps, total) : steps;
-    bar.update(done, "steps");
+    bar.update(done);
   };
   auto summaries = simulation::run_all(setting, policies, batch);
-  if (summaries) bar.finish(total > 0 ? total : done, "steps");
+  if (summaries) bar.finish(total > 0 ? total : done);
   return summaries;
 }
 

@@ -6,7 +6,11 @@
 namespace evenkeel::simulation {
 
 Releases::Releases(const Lengths& lengths, const Arrivals& arrivals, std::uint64_t seed)
-    : lengths_(lengths), arrivals_(arrivals), sequence_(lengths, seed), gaps_(mix64(seed ^ 0x67617073ULL)) {
+    : lengths_(lengths),
+      arrivals_(arrivals),
+      sequence_(lengths, seed),
+      gaps_(mix64(seed ^ 0x67617073ULL)),
+      total_(arrivals.requests) {
   if (arrivals_.kind == Arrivals::Kind::poisson) next_s_ = gaps_.exponential(1 / arrivals_.rate_per_s);
   if (arrivals_.kind == Arrivals::Kind::trace) load_trace();
 }
@@ -14,7 +18,8 @@ Releases::Releases(const Lengths& lengths, const Arrivals& arrivals, std::uint64
 void Releases::load_trace() {
   const auto& all = lengths_.trace->requests;
   auto count = static_cast<std::uint32_t>(all.size());
-  if (arrivals_.requests > 0) count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, arrivals_.requests));
+  if (total_ > 0) count = static_cast<std::uint32_t>(std::min<std::uint64_t>(count, total_));
+  total_ = count;
   const double span_s = to_seconds(all.back().arrival);
   if (arrivals_.rate_per_s > 0 && span_s > 0) {
     trace_seconds_per_s_ = arrivals_.rate_per_s * span_s / static_cast<double>(all.size());
@@ -35,15 +40,15 @@ void Releases::load_trace() {
 Time Releases::scaled(Duration arrival) const { return Time(from_seconds(to_seconds(arrival) / trace_seconds_per_s_)); }
 
 std::optional<Releases::Item> Releases::take(Time now, std::size_t waiting) {
-  const bool ended = arrivals_.requests > 0 && released_ >= arrivals_.requests;
+  if (exhausted()) return std::nullopt;
   switch (arrivals_.kind) {
     case Arrivals::Kind::saturated:
-      if (ended || waiting >= arrivals_.pool) return std::nullopt;
+      if (waiting >= arrivals_.pool) return std::nullopt;
       ++released_;
       return Item{sequence_.next(), now};
     case Arrivals::Kind::poisson: {
       const Time ready(from_seconds(next_s_));
-      if (ended || ready > now) return std::nullopt;
+      if (ready > now) return std::nullopt;
       next_s_ += gaps_.exponential(1 / arrivals_.rate_per_s);
       ++released_;
       return Item{sequence_.next(), ready};
@@ -58,8 +63,7 @@ std::optional<Releases::Item> Releases::take(Time now, std::size_t waiting) {
 }
 
 std::optional<Time> Releases::next() const {
-  const bool ended = arrivals_.requests > 0 && released_ >= arrivals_.requests;
-  if (arrivals_.kind == Arrivals::Kind::poisson && !ended) return Time(from_seconds(next_s_));
+  if (arrivals_.kind == Arrivals::Kind::poisson && !exhausted()) return Time(from_seconds(next_s_));
   if (arrivals_.kind == Arrivals::Kind::trace && !due_.empty()) return due_.top().first;
   return std::nullopt;
 }

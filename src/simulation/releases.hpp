@@ -42,6 +42,8 @@ class Releases {
   [[nodiscard]] std::optional<Item> take(Time now, std::size_t waiting);
   /// When the next is ready; nothing if that depends on what waits or runs, or if there is none.
   [[nodiscard]] std::optional<Time> next() const;
+  /// Whether all there are have been taken.
+  [[nodiscard]] bool exhausted() const { return total_ > 0 && released_ >= total_; }
   /// The request of that place has ended: what depends on it follows after its think time.
   void ended(std::uint32_t place, Time now);
 
@@ -53,6 +55,7 @@ class Releases {
   const Arrivals arrivals_;
   RequestSequence sequence_;
   Random gaps_;
+  std::uint64_t total_ = 0;  ///< 0: no end
   std::uint64_t released_ = 0;
   double next_s_ = 0;  ///< of Kind::poisson
   using Due = std::pair<Time, std::uint32_t>;

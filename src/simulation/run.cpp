@@ -96,6 +96,7 @@ class Run final : public engine::EngineSink {
   std::vector<Record*> granted_;
   std::vector<Record*> starting_;  ///< in the step that begins
   std::vector<std::uint64_t> start_numbers_;
+  std::vector<Start> starts_;
   ReleaseOrder order_;
   std::int64_t in_pool_ = 0;  ///< released and without a lease
   std::int64_t leased_ = 0;
@@ -178,8 +179,10 @@ void Run::on_event(const engine::EngineEvent& event) {
 
 void Run::note_starts() {
   start_numbers_.clear();
+  starts_.clear();
   for (const Record* record : starting_) {
     start_numbers_.push_back(record->release);
+    starts_.push_back({record->lease.worker().value, record->item.request.prompt});
     if (!window_.measuring()) continue;
     window_.meter().admitted(record->admitted - record->item.ready, record->item.request.prompt,
                              order_.overtakes(record->release));
@@ -231,7 +234,7 @@ void Run::instant(Time now) {
   clock_.set(now);
   dispatcher_.pause();
   engines_.advance(now, *this);  // steps end
-  window_.consider(steps_made(), now);
+  window_.consider(steps_made(), now, releases_.exhausted());
   tell_progress(4096);
   if (window_.done()) return;
   release(now);
@@ -305,7 +308,7 @@ void Run::look(Time now) {
   const std::int64_t open = std::max<std::int64_t>(0, setting_.slots_total() - leased_);
   standing_.held = std::min(open, in_pool_);
   window_.stand(standing_, steps_made(), now);
-  if (hooks_.step) hooks_.step({steps_made() + 1, now, standing_, in_pool_});
+  if (hooks_.step) hooks_.step({steps_made() + 1, now, standing_, starts_, in_pool_});
 }
 
 void Run::tell_progress(std::int64_t at_least) {
@@ -325,6 +328,10 @@ Result<RunResult> Run::go() {
     if (!next) break;
     now = std::max(now, *next);
     instant(now);
+  }
+  if (error_.empty() && !window_.measuring()) {
+    error_ = fmt::format("the requests end within the warm-up, after {} steps: wanted are more of them, or steps 0",
+                         steps_made());
   }
   if (error_.empty()) close_books(now);
   if (!error_.empty()) return failure(error_);
@@ -347,7 +354,7 @@ RunResult Run::result(Time end) {
   result.metrics = window_.meter().result(end - window_.start());
   result.metrics.makespan_s = to_seconds(end.time_since_epoch());
   result.imbalance_se = window_.meter().imbalance_error();
-  result.warm_up_steps = window_.measuring() ? window_.first_step() : steps_made();
+  result.warm_up_steps = window_.first_step();
   result.measured_steps = steps_made() - result.warm_up_steps;
   result.window_s = to_seconds(end - window_.start());
   result.released = order_.released();

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -15,11 +15,18 @@
 
 namespace evenkeel::simulation {
 
+/// A request that starts with a step.
+struct Start {
+  std::size_t worker = 0;
+  std::int64_t prompt = 0;
+};
+
 /// What one step began with, after admission.
 struct StepSeen {
   std::int64_t step = 0;  ///< from 1
   Time start;
   const Standing& standing;
+  std::span<const Start> starts;
   std::int64_t in_pool = 0;  ///< released and without a worker
 };
 

@@ -30,7 +30,7 @@ Result<void> validate_arrivals(const Setting& setting) {
       }
       break;
     case Arrivals::Kind::trace:
-      if (!trace) return failure("arrivals are those of a trace: a trace is wanted");
+      if (!trace) return failure("arrivals is trace: a trace is wanted");
       break;
   }
   const bool endless = arrivals.kind != Arrivals::Kind::trace && arrivals.requests == 0;

@@ -24,11 +24,9 @@ Window::Window(const Setting& setting)
   trajectories_.loads.resize(setting.workers);
 }
 
-void Window::consider(std::int64_t steps, Time now) {
-  if (measuring_) {
-    done_ = setting_.steps > 0 && steps - first_step_ >= setting_.steps;
-    return;
-  }
+void Window::consider(std::int64_t steps, Time now, bool nothing_comes) {
+  if (setting_.steps > 0) done_ = nothing_comes || (measuring_ && steps - first_step_ >= setting_.steps);
+  if (measuring_ || done_) return;
   // At a low load the slots never fill; then the start-up is over when those of the first step are.
   if (steps < warm_up_ + std::min(filled_at_.value_or(warm_up_), warm_up_)) return;
   measuring_ = true;

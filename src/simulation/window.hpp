@@ -31,8 +31,9 @@ class Window {
   /// `setting` must be valid and outlive it.
   explicit Window(const Setting& setting);
 
-  /// At a boundary, so many steps having been made: the window may begin or end here.
-  void consider(std::int64_t steps, Time now);
+  /// At a boundary, so many steps having been made: the window may begin or end here. It ends, unless all is to be seen
+  /// to its end, when nothing more comes.
+  void consider(std::int64_t steps, Time now, bool nothing_comes);
   /// From now on these loads stand.
   void stand(const Standing& standing, std::int64_t steps, Time now);
   /// They have stood until now.
