@@ -30,11 +30,11 @@ std::int64_t Departures::leaves_at(const fleet::RunningView& request) {
 }
 
 double Departures::remaining(const fleet::RunningView& request) {
-  fleet::RunningView then = request;
-  then.generated -= since_;
-  if (period_ < 0) return forecast_->remaining(then, horizon_);
+  if (period_ < 0) return forecast_->remaining(request, horizon_);
   Remembered& place = place_of(request.id);
   if (place.period == period_) return place.remaining;
+  fleet::RunningView then = request;
+  then.generated -= since_;
   const double remaining = forecast_->remaining(then, horizon_);
   place = {request.id, period_, remaining};
   if (++remembered_ * 2 > memory_.size()) grow();

@@ -23,6 +23,7 @@ void MarginScore::face(const Projection& projection, std::uint32_t worker) {
 }
 
 double MarginScore::operator()(std::int64_t total) const {
+  if (total <= margins_.front()) return weight_below_.back() * static_cast<double>(total);
   const auto below =
       static_cast<std::size_t>(std::lower_bound(margins_.begin(), margins_.end(), total) - margins_.begin());
   const auto b = static_cast<double>(total);

@@ -103,32 +103,6 @@ TEST(Br0, FindsThePairThatFitsAnywhereInTheWholePool) {
   EXPECT_EQ(pairs(plan(*oldest, fleet, waiting)), (Pairs{{0, 1}, {1, 1}}));
 }
 
-TEST(Br0, LetsARequestIntoNoWorkerItIsBarredFromAndLeavesNoSlotSomebodyMayUse) {
-  Random random(23);
-  for (const std::string_view name : {"br0", "br0[window=all]", "br0[greedy=0]"}) {
-    auto policy = std::move(*make_policy(name));
-    for (int round = 0; round < 500; ++round) {
-      RunningFleet fleet(1 + random.below(5));
-      run_randomly(fleet, random, 4, 1000);
-      WaitingPool pool(fleet, random, random.below(12), 1000, 0.5);
-      std::vector<std::int64_t> free;
-      for (const auto& worker : fleet.workers) free.push_back(worker.free_slots());
-      std::vector<bool> entered(pool.waiting.size());
-      for (const auto& [request, worker] : pairs(plan(*policy, fleet, pool.waiting))) {
-        const auto& candidates = pool.waiting[request].candidates;
-        ASSERT_NE(std::find(candidates.begin(), candidates.end(), worker), candidates.end());
-        ASSERT_FALSE(entered[request]);
-        entered[request] = true;
-        ASSERT_GE(--free[worker], 0);
-      }
-      for (std::size_t i = 0; i < entered.size(); ++i) {
-        if (entered[i]) continue;
-        for (const std::uint32_t worker : pool.waiting[i].candidates) ASSERT_EQ(free[worker], 0);
-      }
-    }
-  }
-}
-
 TEST(Br0, CountsOnAWorkerWithoutALimitWithoutOverflow) {
   RunningFleet fleet(3, std::numeric_limits<std::int64_t>::max());
   const auto all = fleet.all();
