@@ -67,6 +67,12 @@ std::uint64_t key_of(const workload::Trace& trace, const workload::TraceRequest&
   return hash;
 }
 
+/// What a Duration could not hold; the rest is checked where it is used.
+Result<void> check_token_time(const Source& source) {
+  if (source.token_ms >= 0.001 && source.token_ms <= 10'000) return {};
+  return failure(fmt::format("token-ms is {}; allowed: 0.001 to 10000", source.token_ms));
+}
+
 Result<std::vector<forecast::PastRequest>> read_requests(const Source& source) {
   const auto trace = workload::read_trace(source.spec);
   if (!trace) return tl::unexpected(trace.error());
@@ -83,6 +89,7 @@ Result<std::vector<forecast::PastRequest>> read_requests(const Source& source) {
 void print_json(const json::object& object) { fmt::print("{}\n", json::serialize(object)); }
 
 Result<int> train(TrainFlags& flags) {
+  if (auto checked = check_token_time(flags); !checked) return tl::unexpected(checked.error());
   flags.options.horizon = flags.horizon;
   flags.options.share = flags.split;
   flags.options.timeline = flags.timeline();
@@ -200,6 +207,7 @@ void print_report(const EvalFlags& flags, const std::vector<std::string>& names,
 }
 
 Result<int> evaluate(const EvalFlags& flags) {
+  if (auto checked = check_token_time(flags); !checked) return tl::unexpected(checked.error());
   const forecast::EvaluationOptions options{flags.horizon, flags.split, flags.timeline()};
   if (auto fault = forecast::fault_of(options); !fault.empty()) return failure(std::move(fault));
   std::vector<std::string> names;
