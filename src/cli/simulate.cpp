@@ -23,6 +23,7 @@
 #include "simulation/batch.hpp"
 #include "simulation/options.hpp"
 #include "simulation/picture.hpp"
+#include "simulation/policies.hpp"
 #include "simulation/results.hpp"
 
 namespace evenkeel::cli {

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "simulation/policies.hpp"
+
 namespace evenkeel::simulation {
 
 namespace {

@@ -8,10 +8,8 @@
 #include <fmt/format.h>
 
 #include "dispatch/dispatcher.hpp"
-#include "forecast/registry.hpp"
-#include "routing/policy.hpp"
 #include "simulation/engines.hpp"
-#include "simulation/oracle.hpp"
+#include "simulation/policies.hpp"
 #include "simulation/release_order.hpp"
 #include "simulation/stale_policy.hpp"
 #include "simulation/timed_policy.hpp"
@@ -19,18 +17,6 @@
 namespace evenkeel::simulation {
 
 namespace {
-
-Result<std::unique_ptr<routing::Policy>> make(const routing::PolicySpec& spec, std::shared_ptr<const Fates> fates) {
-  routing::PolicyParts parts;
-  parts.forecast = [fates = std::move(fates)](std::string_view name) -> Result<std::shared_ptr<forecast::Forecast>> {
-    if (name == "oracle") return std::make_shared<OracleForecast>(fates);
-    return forecast::make_forecast(name).map_error([](Error error) {
-      error.message += " (and, in a simulation, oracle)";
-      return error;
-    });
-  };
-  return routing::make_policy(spec, parts);
-}
 
 class Run;
 
@@ -378,15 +364,10 @@ Timing timing_of(std::vector<float>& micros, const RunResult& result, Duration s
 
 }  // namespace
 
-Result<void> check_policy(const routing::PolicySpec& policy) {
-  if (auto made = make(policy, std::make_shared<Fates>()); !made) return tl::unexpected(made.error());
-  return {};
-}
-
 Result<RunResult> run(const Setting& setting, const routing::PolicySpec& spec, std::uint64_t seed,
                       const RunHooks& hooks) {
   const auto fates = std::make_shared<Fates>();
-  auto policy = make(spec, fates);
+  auto policy = make_policy(spec, fates);
   if (!policy) return tl::unexpected(policy.error());
   std::vector<float> micros;
   const Time begun = hooks.cpu != nullptr ? hooks.cpu->now() : Time();

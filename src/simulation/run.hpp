@@ -68,7 +68,4 @@ struct RunResult {
 [[nodiscard]] Result<RunResult> run(const Setting& setting, const routing::PolicySpec& policy, std::uint64_t seed,
                                     const RunHooks& hooks = {});
 
-/// What keeps a policy from being made, found before a long run.
-[[nodiscard]] Result<void> check_policy(const routing::PolicySpec& policy);
-
 }  // namespace evenkeel::simulation
