@@ -69,7 +69,7 @@ class Lines {
  private:
   std::string_view text_;
   std::string_view line_;
-  int number_ = 0;
+  int number_ = 1;  ///< of the last line taken; the first is not in the text
 };
 
 std::optional<std::uint64_t> number(std::string_view word, std::uint64_t most) {

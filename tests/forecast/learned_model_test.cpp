@@ -123,7 +123,7 @@ TEST(LearnedModel, SaysInWhichLineWhatIsWrong) {
   EXPECT_NE(error_of("horizon 120", "horizon 0").find("N from 1 to 10000"), std::string::npos);
   EXPECT_NE(error_of("output_p90", "output_p99").find("train it again"), std::string::npos);
   EXPECT_NE(error_of("tree 7", "tree 999999999999").find("tree NODES"), std::string::npos);
-  EXPECT_NE(error_of("trees within", "trees other").find("line 4"), std::string::npos);
+  EXPECT_NE(error_of("trees within", "trees other").find("line 5"), std::string::npos);
   EXPECT_NE(error_of("evenkeel-forecast 1", "evenkeel-forecast 2").find("begin"), std::string::npos);
 }
 
