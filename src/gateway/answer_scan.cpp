@@ -101,7 +101,13 @@ void note_count(std::string_view name, std::string_view value, Usage& own, Usage
 std::optional<Usage> read_counts(std::string_view text) {
   Usage own{-1, -1}, other{-1, -1};
   int depth = 0;
+  static constexpr auto shapes = [] {  // all else between strings is passed over
+    std::array<bool, 256> table{};
+    for (const char c : {'{', '[', '}', ']', '"'}) table[static_cast<unsigned char>(c)] = true;
+    return table;
+  }();
   for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!shapes[static_cast<unsigned char>(text[at])]) continue;
     switch (text[at]) {
       case '{':
       case '[': ++depth; break;

@@ -5,18 +5,25 @@
 #include "gateway/body_stream.hpp"
 #include "gateway/outbox.hpp"
 #include "gateway/request.hpp"
+#include "gateway/spares.hpp"
 #include "http/stream.hpp"
 
 namespace evenkeel::gateway {
 
 /// The client's end of one connection: its stream, what was read of it and not used, what could not be written yet.
 struct ClientSide {
-  ClientSide(http::Fiber& on, http::Stream accepted, const http::Address& from, bool fin_is_gone)
-      : fiber(on), stream(std::move(accepted)), host(from.host()), fin_cancels(fin_is_gone), outbox(stream) {
+  ClientSide(http::Fiber& on, http::Stream accepted, const http::Address& from, bool fin_is_gone, Spares& with)
+      : fiber(on),
+        spares(with),
+        stream(std::move(accepted)),
+        host(from.host()),
+        fin_cancels(fin_is_gone),
+        outbox(stream) {
     stream.bind(&fiber);
   }
 
   http::Fiber& fiber;
+  Spares& spares;
   http::Stream stream;
   std::string host;  ///< the peer's address
   bool fin_cancels;
@@ -29,7 +36,7 @@ struct ClientSide {
   /// The request at hand will not be looked at again: its bytes may go. Views of its head end here.
   void release_request() {
     if (in.size() == in_use) {
-      std::string().swap(in);
+      spares.give(in);
     } else {
       in.erase(0, in_use);
     }

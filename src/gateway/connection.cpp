@@ -39,7 +39,7 @@ class Connection {
  public:
   Connection(Shard& shard, http::Fiber& fiber, http::Stream stream, const http::Address& peer)
       : shard_(shard),
-        client_(fiber, std::move(stream), peer, shard.shared.settings.client_fin_cancels),
+        client_(fiber, std::move(stream), peer, shard.shared.settings.client_fin_cancels, shard.spares),
         parser_(http::MessageParser::Direction::request,
                 {.bytes = static_cast<std::size_t>(shard.shared.settings.limits.head.value())}),
         intake_(shard, client_, parser_) {}

@@ -18,6 +18,7 @@ class HeadWriter {
   ~HeadWriter() { out_.resize(at_); }
 
   [[gnu::always_inline]] HeadWriter& operator<<(std::string_view text) {
+    if (text.empty()) return *this;
     if (out_.size() - at_ < text.size()) grow(text.size());
     std::memcpy(out_.data() + at_, text.data(), text.size());
     at_ += text.size();

@@ -115,6 +115,10 @@ http::Task<Intake::Status> Intake::read_head(Request& request) {
       continue;
     }
     if (got.status != http::IoStatus::ok) co_return Status::closed;
+    if (client_.in.empty()) {
+      client_.in = shard_.spares.string();
+      shard_.spares.lend_fields(parser_);
+    }
     client_.in.append(scratch.data(), got.bytes);
   }
   const http::Head& head = parser_.head();
@@ -358,13 +362,13 @@ void Intake::estimate(Request& request) const {
   request.prompt_estimate = Tokens(static_cast<std::int64_t>(std::max<std::uint64_t>(tokens, 1)));
 }
 
-void Intake::identify_client(Request& request) const {
+void Intake::identify_client(Request& request) {
   const auto& settings = shard_.shared.settings;
   const auto given = request.head->find(request.head_bytes, FieldName::x_request_id);
   // A header's value may not carry what a log or an engine could trip over.
   const bool usable = given && !given->empty() && given->size() <= 128 &&
                       std::all_of(given->begin(), given->end(), [](char c) { return c > ' ' && c < 127; });
-  request.id = shard_.spares.string();
+  request.id = shard_.spares.short_string();
   if (usable) {
     request.id = *given;
   } else {
@@ -398,7 +402,10 @@ void Intake::find_affinity(Request& request) const {
 void Intake::discard() {
   client_.in.erase(0, client_.in_use);
   client_.in_use = 0;
-  if (client_.in.capacity() > 16384 && client_.in.empty()) std::string().swap(client_.in);
+  if (client_.in.empty()) {
+    shard_.spares.give(client_.in);
+    shard_.spares.take_fields(parser_);
+  }
   client_.body = nullptr;
   stream_.reset();
   must_close_ = false;

@@ -47,7 +47,7 @@ class Intake {
   void apply_alias(Request& request, const ModelName& name);
   void estimate(Request& request) const;
   /// Who asks and under which id, from the head: a request that is refused early has them too.
-  void identify_client(Request& request) const;
+  void identify_client(Request& request);
   void find_affinity(Request& request) const;
   [[nodiscard]] bool wants_json(const Request& request) const;
 
@@ -56,7 +56,7 @@ class Intake {
   http::MessageParser& parser_;
   std::optional<BodyStream> stream_;
   std::string head_copy_;
-  mutable std::optional<ClientKey> host_key_;  ///< of a client that is known by its address only
+  std::optional<ClientKey> host_key_;  ///< of a client that is known by its address only
   ApiError error_;
   bool must_close_ = false;
 };

@@ -24,15 +24,10 @@ class Outbox {
       for (const auto part : parts) kept_ += part;
       return true;
     }
-    std::size_t total = 0, count = 0;
-    for (const auto part : parts) {
-      total += part.size();
-      if (part.empty() || count == iov_.size()) continue;  // what does not fit into one call is kept
-      iov_[count++] = {const_cast<char*>(part.data()), part.size()};
-    }
+    std::size_t total = 0;
+    for (const auto part : parts) total += part.size();
     if (total == 0) return true;
-    const auto result =
-        total <= joined_.size() ? stream_.try_write(join(parts)) : stream_.try_write(std::span(iov_).first(count));
+    const auto result = total <= joined_.size() ? stream_.try_write(join(parts)) : stream_.try_write(gather(parts));
     if (result.status == http::IoStatus::failed) return false;
     if (result.bytes < total) keep_behind(parts, result.bytes);
     return true;
@@ -62,6 +57,17 @@ class Outbox {
       to += part.size();
     }
     return {joined_.data(), static_cast<std::size_t>(to - joined_.data())};
+  }
+
+  /// What does not fit into one call is kept.
+  static std::span<const iovec> gather(std::span<const std::string_view> parts) {
+    std::size_t count = 0;
+    for (const auto part : parts) {
+      if (part.empty()) continue;
+      if (count == iov_.size()) break;
+      iov_[count++] = {const_cast<char*>(part.data()), part.size()};
+    }
+    return std::span(iov_).first(count);
   }
 
   void keep_behind(std::span<const std::string_view> parts, std::size_t sent) {
