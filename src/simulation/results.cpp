@@ -72,22 +72,36 @@ json::object run_object(const Setting& setting, const Summary& summary) {
   return out;
 }
 
+std::string_view name_of(Arrivals::Kind kind) {
+  switch (kind) {
+    case Arrivals::Kind::saturated: return "saturated";
+    case Arrivals::Kind::poisson: return "poisson";
+    case Arrivals::Kind::trace: return "trace";
+  }
+  return "";
+}
+
 json::object setting_object(const Setting& setting) {
   const fleet::StepTime step = setting.step_time_of_speed_1();
   json::array speeds;
   for (std::size_t worker = 0; worker < setting.workers; ++worker) speeds.push_back(setting.speed(worker));
-  return {{"workers", setting.workers},
-          {"slots", setting.engine.slots},
-          {"sync", setting.sync},
-          {"binding", setting.binding == Binding::late ? "late" : "early"},
-          {"overtake_cap", setting.overtake_cap > 0 ? json::value(setting.overtake_cap) : json::value(nullptr)},
-          {"stale_steps", setting.stale_steps},
-          {"steps", setting.steps},
-          {"speeds", std::move(speeds)},
-          {"step_fixed_ms", step.fixed_s * 1e3},
-          {"step_token_us", step.token_s * 1e6},
-          {"decode_growth", setting.engine.decode_growth},
-          {"kv_tokens", setting.engine.kv_capacity.value()}};
+  return {
+      {"workers", setting.workers},
+      {"slots", setting.engine.slots},
+      {"sync", setting.sync},
+      {"arrivals", name_of(setting.arrivals.kind)},
+      {"pool_requests",
+       setting.arrivals.kind == Arrivals::Kind::saturated ? json::value(setting.arrivals.pool) : json::value(nullptr)},
+      {"rate_per_s", setting.arrivals.rate_per_s > 0 ? json::value(setting.arrivals.rate_per_s) : json::value(nullptr)},
+      {"binding", setting.binding == Binding::late ? "late" : "early"},
+      {"overtake_cap", setting.overtake_cap > 0 ? json::value(setting.overtake_cap) : json::value(nullptr)},
+      {"stale_steps", setting.stale_steps},
+      {"steps", setting.steps},
+      {"speeds", std::move(speeds)},
+      {"step_fixed_ms", step.fixed_s * 1e3},
+      {"step_token_us", step.token_s * 1e6},
+      {"decode_growth", setting.engine.decode_growth},
+      {"kv_tokens", setting.engine.kv_capacity.value()}};
 }
 
 /// mean +- standard error, in units of `unit`

@@ -37,7 +37,8 @@ void Window::consider(std::int64_t steps, Time now, bool nothing_comes) {
 void Window::stand(const Standing& standing, std::int64_t steps, Time now) {
   if (!filled_at_ && standing.running == setting_.slots_total()) filled_at_ = steps;
   standing_since_ = now;
-  if (!measuring_) return;
+  stands_ = measuring_ && (!setting_.sync || standing.running > 0);  // workers in step make none while all are idle
+  if (!stands_) return;
   standing_ = {};
   standing_.running = standing.running;
   standing_.held = standing.held;
@@ -53,7 +54,7 @@ void Window::stand(const Standing& standing, std::int64_t steps, Time now) {
 }
 
 void Window::account(Time now) {
-  if (!measuring_ || now == standing_since_) return;
+  if (!stands_ || now == standing_since_) return;
   standing_.weight = setting_.sync ? 1 : to_seconds(now - standing_since_);
   meter_.loads(standing_);
 }

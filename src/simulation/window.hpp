@@ -57,6 +57,7 @@ class Window {
   std::int64_t first_step_ = 0;
   Meter meter_;
   Meter::Loads standing_;
+  bool stands_ = false;
   Time standing_since_{};
   std::int64_t point_every_ = 0;
   Trajectories trajectories_;

@@ -87,6 +87,8 @@ TEST(HandComputed, WaitsCountFromTheArrival) {
   EXPECT_EQ(result.metrics.wait_largest_decile_s, 0);
   EXPECT_EQ(result.metrics.mean_imbalance, 0);  // alone, it waits for nobody
   EXPECT_EQ(result.metrics.idle, 0);
+  EXPECT_EQ(result.metrics.occupancy, 1);  // over steps: while nobody is there, none is made
+  EXPECT_DOUBLE_EQ(result.metrics.mean_load, (10 + 11 + 20 + 30 + 40) / 5.0);
 }
 
 // Workers that step by themselves: a(1000, 2 tokens) on worker 0 steps at 11.000 and 22.001 ms, b(4000, 1) on worker 1
