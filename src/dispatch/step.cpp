@@ -68,6 +68,7 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   if (wants_running_) view_running();
   fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
   request.prompt_key = submission.prompt_key;
+  request.priority = submission.priority;
   request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
   placements_.clear();
   policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
@@ -99,8 +100,9 @@ bool Dispatcher::view_waiting(ModelState& model) {
     view.affinity_key = what.affinity_key;
     view.arrived = waiting.arrived;
     view.prompt_key = what.prompt_key;
+    view.priority = what.priority;
     view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
-    view.overtaken = static_cast<std::uint32_t>(waiting.overtaken);
+    view.overtaken = static_cast<std::uint32_t>(waiting.passed);
     candidate_ranges_.push_back(candidates);
     return waiting_view_.size() < options_.plan_window;
   });

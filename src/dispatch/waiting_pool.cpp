@@ -1,6 +1,7 @@
 #include "dispatch/waiting_pool.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace evenkeel::dispatch {
 
@@ -18,13 +19,18 @@ Waiting& WaitingPool::add(Waiting waiting, double cost) {
   waiting.finish_tag = account.asked = waiting.start_tag + cost;
   ++account.waiting;
   bytes_ += waiting.submission.bytes;
-  waiting.found_waiting = by_arrival_.size();
   const RequestId id = waiting.id;
+  waiting.found_waiting = rank_of(key_of(waiting));
   order_.insert(key_of(waiting));
   checks_.emplace(waiting.next_check, id);
   auto& slot = by_arrival_[id];
   slot = std::make_unique<Waiting>(std::move(waiting));
   return *slot;
+}
+
+std::size_t WaitingPool::rank_of(const Key& key) const {
+  if (order_.empty() || *order_.rbegin() < key) return order_.size();  // the usual case: behind all
+  return static_cast<std::size_t>(std::distance(order_.begin(), order_.lower_bound(key)));
 }
 
 std::unique_ptr<Waiting> WaitingPool::remove(RequestId id) {

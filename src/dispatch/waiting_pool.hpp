@@ -23,9 +23,10 @@ struct Waiting {
   Time next_check{};  ///< when it is turned away if nothing changes: deadline, or end of patience with no worker
   double start_tag = 0;
   double finish_tag = 0;
-  std::size_t found_waiting = 0;  ///< how many waited when it came
-  int overtaken = 0;
-  bool capped = false;  ///< overtaken as often as may be: goes before all others
+  std::size_t found_waiting = 0;  ///< how many stood before it in order when it came
+  int passed = 0;                 ///< how many from behind it in order entered where it could have
+  int overtaken = 0;              ///< how many that arrived later, and were no more urgent, entered where it could have
+  bool capped = false;            ///< overtaken as often as may be: goes before all others
 };
 
 /// The requests of one model that wait, in the order they should enter: capped ones by arrival, then by priority
@@ -39,11 +40,17 @@ class WaitingPool {
   Waiting& add(Waiting waiting, double cost);
   /// Takes the request out, or gives nothing if it is not here.
   [[nodiscard]] std::unique_ptr<Waiting> remove(RequestId id);
-  /// As remove(), and every request that arrived earlier, is no less urgent and was `eligible` for the same place
-  /// counts as overtaken once more.
+  /// As remove(), and every request that was `eligible` for the same place counts as passed once more if it stood
+  /// before it in order, and as overtaken if it arrived earlier and is no less urgent.
   template <class Eligible>
   [[nodiscard]] std::unique_ptr<Waiting> enter(RequestId id, Eligible eligible) {
-    charge(*by_arrival_.at(id));
+    const Waiting& entering = *by_arrival_.at(id);
+    charge(entering);
+    for (const Key& key : order_) {
+      if (std::get<RequestId>(key) == id) break;
+      Waiting& before = *by_arrival_.at(std::get<RequestId>(key));
+      if (eligible(before)) ++before.passed;
+    }
     auto entered = remove(id);
     for (auto& [earlier, waiting] : by_arrival_) {
       if (earlier >= id) break;
@@ -78,6 +85,7 @@ class WaitingPool {
  private:
   using Key = std::tuple<bool, std::int64_t, double, RequestId>;
   static Key key_of(const Waiting& waiting);
+  [[nodiscard]] std::size_t rank_of(const Key& key) const;
   /// What a client has been given and has asked for, in tags of start-time fair queueing.
   struct Account {
     double served = 0;  ///< finish tag of its last request that entered

@@ -67,8 +67,9 @@ struct WaitingView {
   Time arrived{};
   std::span<const std::uint32_t> candidates;
   std::uint64_t prompt_key = 0;     ///< as of RunningView
-  std::uint32_t found_waiting = 0;  ///< how many waited when it came
-  std::uint32_t overtaken = 0;      ///< later arrivals that entered a worker it could have used, while it waits
+  std::int64_t priority = 0;        ///< lower is earlier; the waiting come in its order
+  std::uint32_t found_waiting = 0;  ///< how many stood before it in the pool's order when it came
+  std::uint32_t overtaken = 0;      ///< how many from behind it in that order entered a worker it could have used
 };
 
 /// A policy's wish: this request to this worker. `reason` is a literal from the policy's closed list.

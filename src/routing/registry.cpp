@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "routing/balance.hpp"
 #include "routing/br.hpp"
 #include "routing/consistent_hash.hpp"
 #include "routing/io0.hpp"
@@ -25,6 +26,12 @@ Made plain(Parameters&, const PolicyParts&) {
   return std::make_unique<Rule>();
 }
 
+Made make_balance(Parameters& parameters, const PolicyParts&) {
+  Balance::Options options;
+  options.hold = parameters.flag("hold", options.hold);
+  return std::make_unique<Balance>(options);
+}
+
 struct Entry {
   std::string_view name;
   Made (*make)(Parameters&, const PolicyParts&);
@@ -37,6 +44,7 @@ constexpr std::array entries = {
     Entry{"least_tokens", plain<LeastTokens>},
     Entry{"least_wait", plain<LeastWait>},
     Entry{"consistent_hash", plain<ConsistentHash>},
+    Entry{"balance", make_balance},
     Entry{"br0", make_br0},
     Entry{"brh", make_brh},
     Entry{"io0", make_io0},
