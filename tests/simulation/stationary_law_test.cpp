@@ -1,8 +1,7 @@
 // The long run of global first come first served against its exact law (arXiv 2601.17855, the snapshot behind the lower
 // bound of theorem 1): all slots full, outputs geometric, a worker's load is a sum of B independent U = S + A with S a
 // prompt and A = O - 1 in law; then E[I] = G E[max of G such sums] - G B E[U]. The law is computed here by
-// convolution, without a simulation. An off-by-one in growth, removal or admission shifts the result by several
-// percent.
+// convolution, without a simulation. (What shifts all loads alike it does not see: the hand-computed runs do.)
 #include <cmath>
 #include <vector>
 
