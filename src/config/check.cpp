@@ -10,6 +10,7 @@
 #include "config/load.hpp"
 #include "config/table.hpp"
 #include "http/address.hpp"
+#include "routing/spec.hpp"
 
 namespace evenkeel::config {
 namespace {
@@ -68,6 +69,11 @@ Result<void> check_origins(const ServeSettings& s) {
   return {};
 }
 
+std::string policy_name(const ServeSettings& s) {
+  const auto spec = routing::PolicySpec::parse(s.policy);
+  return spec ? spec->name : s.policy;
+}
+
 /// Settings that were changed and can have no effect, or contradict each other. A default that another
 /// setting overrules is nobody's mistake and passes.
 Result<void> check_combinations(const ServeSettings& s) {
@@ -77,7 +83,7 @@ Result<void> check_combinations(const ServeSettings& s) {
   };
   const Result<void> all[] = {
       ineffective(
-          s.affinity_headers != defaults.affinity_headers, s.policy != "consistent_hash",
+          s.affinity_headers != defaults.affinity_headers, policy_name(s) != "consistent_hash",
           fmt::format("affinity_headers has no effect with policy \"{}\" (allowed with: consistent_hash)", s.policy)),
       ineffective(s.limits.kept_body != defaults.limits.kept_body, s.limits.kept_body > s.limits.body,
                   "limits.kept_body is over limits.body, so no body of that size arrives"),

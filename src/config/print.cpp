@@ -4,6 +4,7 @@
 #include "config/load.hpp"
 #include "config/table.hpp"
 #include "config/values.hpp"
+#include "dispatch/dispatcher.hpp"
 
 namespace evenkeel::config {
 namespace {
@@ -22,6 +23,12 @@ std::string limit(Duration duration) { return duration.count() == 0 ? "off" : fo
 std::string timeouts_line(const Timeouts& t) {
   return fmt::format("connect {}, first byte {}, silence {}, total {}", limit(t.connect), limit(t.first_byte),
                      limit(t.silence), limit(t.total));
+}
+
+std::string overtaking(std::int64_t cap) {
+  if (cap == 0) return "overtaken by any number";
+  if (cap > 0) return fmt::format("overtaken by {}", cap);
+  return fmt::format("overtaken as the policy bounds it, else by {}", dispatch::default_overtake_cap);
 }
 
 bool equal(const Timeouts& a, const Timeouts& b) {
@@ -69,9 +76,9 @@ std::string describe_limits(const ServeSettings& s) {
                      s.limits.connections);
   out += fmt::format("sizes         head {}, body {}, kept for a retry {}\n", format_bytes(s.limits.head),
                      format_bytes(s.limits.body), format_bytes(s.limits.kept_body));
-  out += fmt::format("waiting pool  {} requests, {}, {} each, {} without a routable worker, overtaken by {}\n",
-                     s.pool.requests, format_bytes(s.pool.bytes), format_duration(s.pool.timeout),
-                     format_duration(s.pool.unroutable_wait), s.pool.overtake_cap);
+  out += fmt::format("waiting pool  {} requests, {}, {} each, {} without a routable worker, {}\n", s.pool.requests,
+                     format_bytes(s.pool.bytes), format_duration(s.pool.timeout),
+                     format_duration(s.pool.unroutable_wait), overtaking(s.pool.overtake_cap));
   out += fmt::format("in flight     {} a worker\n", s.max_in_flight == 0
                                                         ? "as its engine tells, else the default of its kind"
                                                         : fmt::format("{}", s.max_in_flight));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -31,14 +32,15 @@ bool is_clean(std::string_view text) {
 template <class T>
 std::optional<T> read_whole(const Raw& raw) {
   if (const auto* word = only_word(raw)) {
-    const auto value = parse_unsigned(*word);
-    if (!value || *value > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return std::nullopt;
-    return static_cast<T>(*value);
+    const bool negative = word->starts_with('-');
+    const auto size = parse_unsigned(std::string_view(*word).substr(negative ? 1 : 0));
+    if (!size || *size > static_cast<std::uint64_t>(std::numeric_limits<T>::max())) return std::nullopt;
+    if (!negative) return static_cast<T>(*size);
+    if (std::is_unsigned_v<T> && *size > 0) return std::nullopt;
+    return static_cast<T>(T{0} - static_cast<T>(*size));
   }
   const auto* value = std::get_if<std::int64_t>(&raw);
-  if (value == nullptr || *value < 0) return std::nullopt;
-  if (static_cast<std::uint64_t>(*value) > static_cast<std::uint64_t>(std::numeric_limits<T>::max()))
-    return std::nullopt;
+  if (value == nullptr || !std::in_range<T>(*value)) return std::nullopt;
   return static_cast<T>(*value);
 }
 
@@ -76,7 +78,8 @@ std::string quoted(std::string_view text) {
 template <class Owner>
 bool is_allowed(const Text<Owner>& text, const std::string& value) {
   if (!is_clean(value)) return false;
-  return text.choices.empty() || std::find(text.choices.begin(), text.choices.end(), value) != text.choices.end();
+  return text.check || text.choices.empty() ||
+         std::find(text.choices.begin(), text.choices.end(), value) != text.choices.end();
 }
 template <class Owner>
 bool is_allowed(const List<Owner>& /*list*/, const std::vector<std::string>& value) {
@@ -93,7 +96,7 @@ bool is_allowed(const Number<Owner, T>& number, const T& value) {
 
 template <class Owner>
 std::string allowed_by(const Text<Owner>& text) {
-  return text.choices.empty() ? "a text" : choice_text(text.choices);
+  return text.choices.empty() ? "a text" : choice_text(text.choices) + std::string(text.more);
 }
 template <class Owner>
 std::string allowed_by(const List<Owner>& /*list*/) {
@@ -215,6 +218,11 @@ Result<void> store(const Setting<Owner>& setting, Owner& owner, const Raw& raw) 
         if (!read || !is_allowed(value, *read)) {
           return failure(fmt::format("{} cannot be {}{} (allowed: {})", setting.path(), found(raw), hint(value, raw),
                                      allowed_by(value)));
+        }
+        if constexpr (requires { value.check; }) {
+          if (value.check) {
+            if (auto fine = value.check(*read); !fine) return fine;
+          }
         }
         value.at(owner) = std::move(*read);
         return {};

@@ -31,6 +31,10 @@ struct Text {
   using Value = std::string;
   std::function<std::string&(Owner&)> at;
   std::vector<std::string_view> choices;  ///< empty = any text
+  /// For values that are more than a choice, in place of the comparison with `choices`: whether the text is fine. Its
+  /// error stands by itself: it names the value and what is allowed.
+  std::function<Result<void>(std::string_view)> check = {};
+  std::string_view more = {};  ///< what may follow a choice, for the reference
 };
 template <class Owner>
 struct List {

@@ -59,7 +59,7 @@ struct PoolSettings {
   Bytes bytes{256LL << 20U};
   Duration timeout = std::chrono::seconds(60);
   Duration unroutable_wait = std::chrono::seconds(5);
-  std::int64_t overtake_cap = 64;
+  std::int64_t overtake_cap = -1;  ///< 0 = none; -1 = the policy's own bound, else the dispatcher's default
 };
 
 struct LimitSettings {
@@ -77,7 +77,7 @@ struct LimitSettings {
 struct ServeSettings {
   std::vector<WorkerSetting> workers;
   std::vector<ModelSetting> models;
-  std::string policy = "least_wait";
+  std::string policy = "least_wait";  ///< as routing::make_policy() reads it
   std::string host = "0.0.0.0";
   int port = 30000;
   std::string admin_host = "127.0.0.1";

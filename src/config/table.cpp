@@ -1,5 +1,6 @@
 #include "config/table.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -19,6 +20,23 @@ constexpr std::int64_t many = 1'000'000'000;
 constexpr Bytes tebibyte{1LL << 40U};
 
 vector<std::string_view> choices_of(std::span<const std::string_view> names) { return {names.begin(), names.end()}; }
+
+/// Whether a router in service can have this policy. Reads the file of a `learned` forecast.
+Result<void> check_policy(std::string_view text) {
+  const auto spec = routing::PolicySpec::parse(text);
+  if (!spec) return failure("policy " + spec.error().message);
+  routing::PolicyParts parts;
+  const auto& given = spec->parameters;
+  if (std::find(given.begin(), given.end(), std::pair<std::string, std::string>("forecast", "oracle")) != given.end()) {
+    parts.forecast = [](std::string_view) {
+      return failure(
+          "forecast \"oracle\" is told the true outputs, which nobody knows in service; it is for `evenkeel "
+          "simulate` alone");
+    };
+  }
+  if (auto made = routing::make_policy(*spec, parts); !made) return tl::unexpected(made.error());
+  return {};
+}
 
 vector<std::string_view> engine_choices() {
   vector<std::string_view> all = {"auto"};
@@ -44,7 +62,7 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
           if constexpr (requires { value.least; }) {
             lifted.value = Number<ServeSettings, Value>{at, value.least, value.most};
           } else if constexpr (requires { value.choices; }) {
-            lifted.value = Text<ServeSettings>{at, value.choices};
+            lifted.value = Text<ServeSettings>{at, value.choices, value.check, value.more};
           } else if constexpr (std::is_same_v<Value, bool>) {
             lifted.value = Switch<ServeSettings>{at};
           } else {
@@ -59,7 +77,10 @@ void lift(vector<Setting<ServeSettings>>& into, std::string_view table, Part Ser
 vector<Setting<ServeSettings>> top_level() {
   using S = ServeSettings;
   return {
-      {"", "policy", "--policy", Text<S>{&S::policy, choices_of(routing::policy_names())}, "How a worker is chosen"},
+      {"", "policy", "--policy",
+       Text<S>{&S::policy, choices_of(routing::policy_names()), check_policy,
+               "; its parameters in brackets, as in brh[horizon=40]"},
+       "How a worker is chosen, see docs/policies.md"},
       {"", "host", "--host", Text<S>{&S::host, {}}, "Address that clients connect to"},
       {"", "port", "--port", number(&S::port, 0, 65535), "Its port; 0 = any free one"},
       {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}}, "Address of the admin API and the metrics"},
@@ -151,8 +172,8 @@ vector<Setting<PoolSettings>> pool_entries() {
        "How long one may wait, where it names no deadline"},
       {"pool", "unroutable_wait", "--pool-unroutable-wait", number<P, Duration>(&P::unroutable_wait, 0s, day),
        "How long one may wait while no worker of its model is routable"},
-      {"pool", "overtake_cap", "--overtake-cap", number<P, std::int64_t>(&P::overtake_cap, 0, many),
-       "Later arrivals that may pass one that waits"},
+      {"pool", "overtake_cap", "--overtake-cap", number<P, std::int64_t>(&P::overtake_cap, -1, many),
+       "Later arrivals that may pass one that waits; 0 = any number, -1 = as the policy bounds it, else 64"},
   };
 }
 

@@ -126,6 +126,27 @@ TEST(Load, EverySettingHasAFlagThatReachesItAndNothingElse) {
   }
 }
 
+TEST(Load, PoliciesTakeParametersInBrackets) {
+  for (const std::string policy : {"brh[horizon=40]", "balance[hold=off]", "br0[window=all,greedy=3,subset=reachable]",
+                                   "ioh[ forecast = exact_match ]", "io0[window=14]"}) {
+    const auto by_flag = of_flags({"--policy", policy});
+    ASSERT_TRUE(by_flag) << why(by_flag);
+    EXPECT_EQ(by_flag->policy, policy);
+    const auto read_back = of_text(to_toml(*by_flag));
+    ASSERT_TRUE(read_back) << why(read_back);
+    EXPECT_EQ(read_back->policy, policy);
+  }
+}
+
+TEST(Load, TheOvertakeCapMayBeLeftToThePolicy) {
+  EXPECT_EQ(of_flags({})->pool.overtake_cap, -1);
+  EXPECT_EQ(of_text("[pool]\novertake_cap = 5\n", {"--overtake-cap", "-1"})->pool.overtake_cap, -1);
+  EXPECT_EQ(of_text("[pool]\novertake_cap = -1\n", {"--overtake-cap", "0"})->pool.overtake_cap, 0);
+  const auto left = of_text(to_toml(ServeSettings{}));
+  ASSERT_TRUE(left) << why(left);
+  EXPECT_EQ(left->pool.overtake_cap, -1);
+}
+
 TEST(Load, ReadsAFileAndNamesItInErrors) {
   const std::string path = testing::TempDir() + "evenkeel_load_test.toml";
   std::ofstream(path) << "port = 4321\n";
@@ -197,6 +218,13 @@ TEST(Limits, AreToldWithTheirWords) {
        {"connect 5s, first byte off, silence 300s, total off", "retries       off", "breaker       off",
         "in flight     9 a worker", "2048 requests, 256MiB, 60s each", "body 64MiB"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  for (const auto& [cap, words] : {std::pair{"-1", "overtaken as the policy bounds it, else by 64\n"},
+                                   {"0", "overtaken by any number\n"},
+                                   {"7", "overtaken by 7\n"}}) {
+    settings = of_flags({"--overtake-cap", cap});
+    ASSERT_TRUE(settings) << why(settings);
+    EXPECT_NE(describe_limits(*settings).find(words), std::string::npos) << cap;
   }
   settings = of_text("[[models]]\nname = \"m\"\ntimeouts = { total = \"9s\" }\n");
   ASSERT_TRUE(settings) << why(settings);

@@ -41,26 +41,79 @@ TEST(WrongType, SaysWhatWasFoundAndWhatIsAllowed) {
 }
 
 TEST(OutOfRange, IsRefusedAtBothEnds) {
-  for (const auto* text :
-       {"port = 65536", "port = -1", "threads = 1025", "threads = -1", "[health]\nejection_cap = 1.01",
-        "[health]\nejection_cap = -0.1", "[retry]\nbudget = 1.5", "[retry]\nbudget = nan", "[retry]\nattempts = 0",
-        "[health]\ninterval = \"1ms\"", "[health]\nrise = 0", "[limits]\nhead = 100", "[limits]\nbody = 0",
-        "[timeouts]\ntotal = \"25h\"", "[timeouts]\ntotal = -1", "seed = -1", "max_in_flight = 1000001"}) {
+  for (const auto* text : {"port = 65536",
+                           "port = -1",
+                           "threads = 1025",
+                           "threads = -1",
+                           "[health]\nejection_cap = 1.01",
+                           "[health]\nejection_cap = -0.1",
+                           "[retry]\nbudget = 1.5",
+                           "[retry]\nbudget = nan",
+                           "[retry]\nattempts = 0",
+                           "[health]\ninterval = \"1ms\"",
+                           "[health]\nrise = 0",
+                           "[limits]\nhead = 100",
+                           "[limits]\nbody = 0",
+                           "[timeouts]\ntotal = \"25h\"",
+                           "[timeouts]\ntotal = -1",
+                           "seed = -1",
+                           "max_in_flight = 1000001",
+                           "max_in_flight = -1",
+                           "[pool]\novertake_cap = -2",
+                           "[pool]\novertake_cap = 1000000001"}) {
     EXPECT_SAYS(of_text(text), "allowed:") << text;
   }
   for (const auto* text : {"port = 65535", "port = 0", "threads = 1024", "[health]\nejection_cap = 1",
-                           "[health]\nejection_cap = 0.0", "[retry]\nattempts = 1", "[timeouts]\ntotal = \"24h\""}) {
+                           "[health]\nejection_cap = 0.0", "[pool]\novertake_cap = -1", "[pool]\novertake_cap = 0",
+                           "[retry]\nattempts = 1", "[timeouts]\ntotal = \"24h\""}) {
     EXPECT_EQ(why(of_text(text)), "") << text;
   }
 }
 
 TEST(Flags, AreHeldToTheSameRules) {
   EXPECT_SAYS(of_flags({"--port", "99999"}), "--port: port cannot be \"99999\" (allowed: a whole number, 0 to 65535)");
+  EXPECT_SAYS(of_flags({"--port", "-1"}), "--port: port cannot be \"-1\"");
+  EXPECT_SAYS(of_flags({"--seed", "-1"}), "--seed: seed cannot be \"-1\"");
+  EXPECT_SAYS(of_flags({"--overtake-cap", "-2"}), "--overtake-cap: pool.overtake_cap cannot be \"-2\"");
+  EXPECT_SAYS(of_flags({"--overtake-cap", "--1"}), "cannot be \"--1\"");
   EXPECT_SAYS(of_flags({"--policy", "least_wiat"}), "did you mean \"least_wait\"?");
   EXPECT_SAYS(of_flags({"--silence-timeout", "soon"}), "--silence-timeout");
   EXPECT_SAYS(of_flags({"--retry-budget", "10%"}), "--retry-budget");
   EXPECT_THROW((void)parsed({"--prot", "1"}), CLI::ParseError);
   EXPECT_THROW((void)parsed({"--port", "1", "--port", "2"}), CLI::ParseError);
+}
+
+TEST(Policy, NamesAndParametersAreHeldToWhatThePolicyTakes) {
+  EXPECT_SAYS(of_text("port = 1\npolicy = \"least_wiat\"\n"),
+              "router.toml:2:10: policy \"least_wiat\" is not known, did you mean \"least_wait\"? (allowed: random, ");
+  EXPECT_SAYS(of_text("policy = \"brh[horizn=40]\"\n"),
+              "router.toml:1:10: policy \"brh\" has no parameter horizn, did you mean horizon?");
+  EXPECT_EQ(why(of_flags({"--policy", "brh[horizon=4000]"})),
+            "--policy: policy \"brh\": horizon is \"4000\" (allowed: whole numbers 0 to 1024)");
+  EXPECT_EQ(why(of_flags({"--policy", "balance[hold=maybe]"})),
+            "--policy: policy \"balance\": hold is \"maybe\" (allowed: on, off)");
+  EXPECT_SAYS(of_flags({"--policy", "least_wait[x=1]"}), "policy \"least_wait\" has no parameter; x is given");
+  EXPECT_SAYS(of_flags({"--policy", "brh[horizon=40"}), "--policy: policy \"brh[horizon=40\": text after the brackets");
+  EXPECT_SAYS(of_flags({"--policy", "brh[horizon]"}), "\"horizon\" is not key=value");
+  EXPECT_SAYS(of_flags({"--policy", "br0,brh"}), "policy \"br0,brh\" is not known");
+  EXPECT_SAYS(of_flags({"--policy", ""}), "policy \"\" is not known");
+  EXPECT_SAYS(of_text("policy = \"br0\\u0007\"\n"), "policy cannot be");
+}
+
+TEST(Policy, NobodyForeknowsOutputsInService) {
+  EXPECT_EQ(why(of_flags({"--policy", "brh[forecast=oracle]"})),
+            "--policy: forecast \"oracle\" is told the true outputs, which nobody knows in service; it is for "
+            "`evenkeel simulate` alone");
+  EXPECT_SAYS(of_text("policy = \"ioh[window=3, forecast = oracle]\"\n"), "router.toml:1:10: forecast \"oracle\"");
+  EXPECT_SAYS(of_flags({"--policy", "br0[forecast=oracle]"}), "policy \"br0\" has no parameter forecast");
+  EXPECT_SAYS(of_flags({"--policy", "brh[forecast=oracel]"}), "forecast \"oracel\" does not exist");
+  EXPECT_SAYS(of_flags({"--policy", "brh[forecast=learned:/no/such.model]"}), "/no/such.model");
+}
+
+TEST(Policy, AffinityHeadersGoByItsName) {
+  EXPECT_EQ(why(of_flags({"--policy", "consistent_hash[]", "--affinity-headers", "x-chat"})), "");
+  EXPECT_SAYS(of_flags({"--policy", "br0[window=8]", "--affinity-headers", "x-chat"}),
+              "affinity_headers has no effect with policy \"br0[window=8]\"");
 }
 
 TEST(Syntax, ErrorsSayWhere) {
