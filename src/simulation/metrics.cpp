@@ -111,6 +111,14 @@ void Meter::waits(Metrics& metrics) {
     if (i < tenth) metrics.wait_smallest_decile_s += waits_[i].seconds / static_cast<double>(tenth);
     if (i >= waits_.size() - tenth) metrics.wait_largest_decile_s += waits_[i].seconds / static_cast<double>(tenth);
   }
+  const std::size_t deciles = metrics.wait_by_decile_s.size();
+  for (std::size_t d = 0; d < deciles; ++d) {
+    const std::size_t begin = d * waits_.size() / deciles;
+    const std::size_t end = (d + 1) * waits_.size() / deciles;
+    for (std::size_t i = begin; i < end; ++i) {
+      metrics.wait_by_decile_s[d] += waits_[i].seconds / static_cast<double>(end - begin);
+    }
+  }
   std::sort(seconds.begin(), seconds.end());
   metrics.wait_mean_s = sum / static_cast<double>(waits_.size());
   metrics.wait_p95_s = nearest_rank(seconds, 95);

@@ -29,10 +29,11 @@ struct Metrics {
   double wait_max_s = 0;
   double wait_smallest_decile_s = 0;  ///< mean wait of the tenth with the smallest prompts
   double wait_largest_decile_s = 0;
-  double overtakes_max = 0;       ///< most later-released requests that entered before one
-  double served_mean_prompt = 0;  ///< tokens, of those admitted
-  double requests = 0;            ///< that ended
-  double makespan_s = 0;          ///< from the first release to the end of the run
+  std::array<double, 10> wait_by_decile_s{};  ///< mean waits by tenths of prompt size, smallest first
+  double overtakes_max = 0;                   ///< most later-released requests that entered before one
+  double served_mean_prompt = 0;              ///< tokens, of those admitted
+  double requests = 0;                        ///< that ended
+  double makespan_s = 0;                      ///< from the first release to the end of the run
 };
 
 struct MetricInfo {
