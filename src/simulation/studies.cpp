@@ -1,0 +1,46 @@
+#include "simulation/studies.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+
+namespace evenkeel::simulation {
+
+namespace {
+
+struct Entry {
+  std::string_view name;
+  Study (*make)();
+};
+constexpr std::array entries = {
+    Entry{"balance-table", balance_table_study}, Entry{"scaling", scaling_study},
+    Entry{"sensitivity", sensitivity_study},     Entry{"theory", theory_study},
+    Entry{"fairness", fairness_study},           Entry{"heterogeneous", heterogeneous_study},
+    Entry{"staleness", staleness_study},         Entry{"recurrence", recurrence_study},
+    Entry{"utilisation", utilisation_study},
+};
+
+constexpr auto names = [] {
+  std::array<std::string_view, entries.size()> all;
+  std::transform(entries.begin(), entries.end(), all.begin(), [](const Entry& entry) { return entry.name; });
+  return all;
+}();
+
+}  // namespace
+
+std::span<const std::string_view> study_names() { return names; }
+
+Result<Study> find_study(std::string_view name) {
+  const auto* const entry =
+      std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
+  if (entry != entries.end()) return entry->make();
+  const std::string_view near = nearest_name(name, names);
+  return failure(fmt::format("experiment \"{}\" is not known{}; allowed: {}", name,
+                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", ")));
+}
+
+}  // namespace evenkeel::simulation
