@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/experiment.hpp"
 #include "report/progress.hpp"
 #include "routing/policy.hpp"
 #include "simulation/batch.hpp"
@@ -25,6 +27,7 @@
 #include "simulation/picture.hpp"
 #include "simulation/policies.hpp"
 #include "simulation/results.hpp"
+#include "simulation/studies.hpp"
 
 namespace evenkeel::cli {
 
@@ -49,6 +52,8 @@ struct SimulateFlags {
   bool timing = false;
   bool json = false;
   std::string plot;
+  std::string experiment;
+  std::string studies_dir = "docs/studies";
 };
 
 Result<simulation::BatchOptions> batch_options(const SimulateFlags& flags) {
@@ -136,6 +141,31 @@ Result<int> simulate(const SimulateFlags& flags) {
     if (auto written = write_plot(flags.plot, *summaries); !written) return tl::unexpected(written.error());
   }
   return 0;
+}
+
+/// A study has its settings by itself: what would be ignored is refused.
+Result<void> only_of_experiments(const CLI::App& command) {
+  constexpr std::array<std::string_view, 7> allowed = {"experiment", "studies-dir", "steps", "seeds",
+                                                       "seed",       "jobs",        "json"};
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name(false, true).substr(2);
+    if (option->count() == 0 || std::ranges::find(allowed, name) != allowed.end()) continue;
+    return failure(fmt::format("experiment: it sets {} by itself; allowed beside it: {}", name,
+                               fmt::join(allowed.begin() + 1, allowed.end(), ", ")));
+  }
+  return {};
+}
+
+Result<int> experiment(const CLI::App& command, const SimulateFlags& flags) {
+  if (auto ok = only_of_experiments(command); !ok) return tl::unexpected(ok.error());
+  const auto batch = batch_options(flags);
+  if (!batch) return tl::unexpected(batch.error());
+  simulation::StudyRun run;
+  run.steps = flags.options.steps;
+  run.seeds = batch->seeds;
+  run.first_seed = batch->first_seed;
+  run.jobs = batch->jobs;
+  return run_experiment(flags.experiment, flags.studies_dir, std::move(run), flags.json);
 }
 
 // --- flags ---------------------------------------------------------------------------------------------------
@@ -242,6 +272,16 @@ void add_run_flags(CLI::App& command, SimulateFlags& flags) {
   command.add_option("--plot", flags.plot, "writes an SVG: loads of the workers, bars")->group(group);
 }
 
+void add_experiment_flags(CLI::App& command, SimulateFlags& flags) {
+  constexpr auto group = "Studies";
+  command
+      .add_option("--experiment", flags.experiment,
+                  fmt::format("a named study, which writes a page and a picture: {}",
+                              fmt::join(simulation::study_names(), ", ")))
+      ->group(group);
+  command.add_option("--studies-dir", flags.studies_dir, "where to")->group(group)->capture_default_str();
+}
+
 }  // namespace
 
 void add_simulate(CLI::App& app, int& exit_code) {
@@ -253,9 +293,11 @@ void add_simulate(CLI::App& app, int& exit_code) {
   add_trace_flags(*command, flags->options.trace);
   add_routing_flags(*command, *flags);
   add_run_flags(*command, *flags);
+  add_experiment_flags(*command, *flags);
   command->footer(fmt::format("Policies: {}.\nExit codes: 0 fine, 2 usage.", fmt::join(routing::policy_names(), ", ")));
-  command->callback([flags, &exit_code] {
-    const auto code = simulate(*flags);
+  command->callback([command, flags, &exit_code] {
+    const bool study = command->count("--experiment") > 0;
+    const auto code = study ? experiment(*command, *flags) : simulate(*flags);
     if (!code) fmt::print(stderr, "evenkeel simulate: {}\n", code.error().message);
     exit_code = code.value_or(2);
   });

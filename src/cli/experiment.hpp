@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+#include "simulation/study.hpp"
+
+namespace evenkeel::cli {
+
+/// Runs the study of that name, writes its page and picture to `directory` and prints their paths, or one JSON object.
+[[nodiscard]] Result<int> run_experiment(const std::string& name, const std::string& directory,
+                                         simulation::StudyRun run, bool json);
+
+}  // namespace evenkeel::cli
