@@ -15,6 +15,7 @@ constexpr double patience_least = 0.1;
 constexpr double patience_most = 100;
 constexpr double giant = 3;           // mean prompts; such a request seeks its place early
 constexpr double giant_seeks = 0.25;  // share of its deadline after which it does
+constexpr double hold_worth = 0.5;    // idle slot-steps of rise that are held back: a rise outlasts the step
 constexpr double longest_hold = 2;    // mean times between two departures of a worker
 
 /// The place of the smallest value; equal ones (to 1e-9 of their size) are drawn fairly.
@@ -214,8 +215,8 @@ std::optional<std::uint32_t> Balance::best_guest(std::uint32_t berth, std::span<
   return best;
 }
 
-/// Whether leaving the slot open for this step costs less than the rise of the barrier that filling it now would
-/// bring. The barrier is where it will stand once the other open slots are filled.
+/// Whether filling the slot now would raise the barrier by more than leaving it open for this step costs. The barrier
+/// is where it will stand once the other open slots are filled: slots that open together are filled together.
 bool Balance::better_held(const Choice& choice, const fleet::FleetView& fleet, Time now) const {
   if (!options_.hold || choice.reason == "due" || idle_slot_price_ == 0 || departure_gap_s_ == 0) return false;
   if (static_cast<std::int64_t>(unplaced_) <= open_) return false;
@@ -227,7 +228,7 @@ bool Balance::better_held(const Choice& choice, const fleet::FleetView& fleet, T
     barrier = std::max(barrier, filled_but_one(index) + berths_[index].weight * slot_fill_);
   }
   const Berth& berth = berths_[choice.berth];
-  return berth.load + berth.weight * guests_[choice.guest].prompt - barrier > idle_slot_price_;
+  return berth.load + berth.weight * guests_[choice.guest].prompt - barrier > hold_worth * idle_slot_price_;
 }
 
 void Balance::admit(const Choice& choice, const fleet::FleetView& fleet, Learned& learned, Time now) {

@@ -16,8 +16,8 @@ namespace evenkeel::routing {
 /// Loads are times: fixed + token * KV tokens of each worker, in tokens of the fastest one; with no step times known,
 /// plain tokens.
 ///
-/// A request that found q others waiting is overtaken at most D(q) = 9 sqrt(q) + 4 times, and then by those alone that
-/// became due before it. Cost of a placement: O(workers + waiting).
+/// A request that found q others waiting is overtaken at most D(q) = 9 sqrt(q) + 4 times, and then by those alone
+/// that became due before it. Cost of a placement: O(workers + waiting).
 class Balance final : public Policy {
  public:
   struct Options {
