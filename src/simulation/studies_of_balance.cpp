@@ -47,8 +47,8 @@ std::string order_of_policies(const StudyResults& results) {
                               result.what.label);
     }
   }
-  return text + (doubtful.empty() ? ". Each is over twice its standard error. "
-                                  : fmt::format(". Not over twice its standard error: {}. ", doubtful));
+  return text + (doubtful.empty() ? ". Each is over twice its standard error."
+                                  : fmt::format(". Not over twice its standard error: {}.", doubtful));
 }
 
 std::string first_come_over_br0(const StudyResults& results) {
@@ -57,7 +57,7 @@ std::string first_come_over_br0(const StudyResults& results) {
     text += fmt::format("{}{} ({})", &result == &results.front() ? "" : ", ",
                         text_of(ratio(*result.find(first_come), *result.find(br0), imbalance), 2), result.what.label);
   }
-  return text + fmt::format(" times the imbalance of `{}`. ", br0);
+  return text + fmt::format(" times the imbalance of `{}`.", br0);
 }
 
 std::string balance_against(const StudyResults& results, const char* ours, const char* theirs, int their_cap) {
@@ -67,28 +67,28 @@ std::string balance_against(const StudyResults& results, const char* ours, const
     text += fmt::format("{}{} ({})", &result == &results.front() ? "" : ", ",
                         text_of(ratio(*result.find(ours), other, imbalance), 3), result.what.label);
   }
-  return text + fmt::format(" times the imbalance of `{}`{}. ", theirs,
+  return text + fmt::format(" times the imbalance of `{}`{}.", theirs,
                             their_cap > 0 ? fmt::format(", cap {}", their_cap) : "");
 }
 
 std::string throughput_against_oracle(const StudyResults& results) {
-  std::string text = fmt::format("Its output tokens a second over those of `{}`: ", brh_oracle);
+  std::string text = fmt::format("Output tokens a second of `balance` over those of `{}`: ", brh_oracle);
   for (const CaseResult& result : results) {
     text += fmt::format("{}{} ({})", &result == &results.front() ? "" : ", ",
                         text_of(ratio(*result.find("balance"), *result.find(brh_oracle), &Metrics::throughput), 4),
                         result.what.label);
   }
-  return text + ". ";
+  return text + ".";
 }
 
 StudyPage balance_table_page(const StudyResults& results) {
   std::vector<double> slots;
   for (const CaseResult& result : results) slots.push_back(static_cast<double>(result.setting.engine.slots));
   return {comparison_sections(results),
-          order_of_policies(results) + first_come_over_br0(results) + balance_against_rivals(results) +
-              balance_against(results, balance_full_slots, brh_oracle_wide, 40) +
-              balance_against(results, "balance", brh_oracle_wide, 40) + balance_price(results) +
-              throughput_against_oracle(results),
+          bullets({order_of_policies(results), first_come_over_br0(results), balance_against_rivals(results),
+                   balance_against(results, balance_full_slots, brh_oracle_wide, 40),
+                   balance_against(results, "balance", brh_oracle_wide, 40), balance_price(results),
+                   throughput_against_oracle(results)}),
           tiled_charts({imbalance_bars(results), lines_chart(results, "Longest wait", "slots a worker", slots, "s",
                                                              &Metrics::wait_max_s, 1, true)},
                        1)};
@@ -160,8 +160,8 @@ StudyPage scaling_page(const StudyResults& results) {
   std::vector<double> workers;
   for (const CaseResult& result : results) workers.push_back(static_cast<double>(result.setting.workers));
   return {published_table(results) + comparison_sections(results),
-          order_of_policies(results) + first_come_over_br0(results) + balance_against_rivals(results) +
-              balance_price(results),
+          bullets({order_of_policies(results), first_come_over_br0(results), balance_against_rivals(results),
+                   balance_price(results)}),
           tiled_charts(
               {lines_chart(results, "Mean imbalance", "workers", workers, "KV tokens, thousands", imbalance, 1e3, true),
                throughput_bars(results)},
@@ -213,7 +213,7 @@ std::string spread_of_constants(const CaseResult& result) {
   }
   return fmt::format(
       "Among the constants of `brh` with an oracle imbalance goes from {} (`{}`) to {} (`{}`) thousand "
-      "tokens, `{}` having {}. ",
+      "tokens, `{}` having {}.",
       text_of(estimate(*least, imbalance), 1, 1e3), least->policy.text(), text_of(estimate(*most, imbalance), 1, 1e3),
       most->policy.text(), br0, text_of(estimate(*result.find(br0), imbalance), 1, 1e3));
 }
@@ -230,15 +230,16 @@ StudyPage sensitivity_page(const StudyResults& results) {
                         text_of(ratio(*result.find("balance"), *result.find(balance_full_slots), imbalance), 3),
                         result.what.label);
   }
-  return {comparison_sections(results),
-          spread_of_constants(results.front()) + balance_against_rivals(depths) +
-              fmt::format("Holding a slot now and then leaves `balance` with {} times the imbalance it has without. ",
-                          held) +
-              balance_price(depths),
-          tiled_charts({imbalance_bars(constants),
-                        lines_chart(depths, "Mean imbalance over the depth of the waiting pool",
-                                    "waiting requests a worker", depth, "KV tokens, thousands", imbalance, 1e3, false)},
-                       1)};
+  return {
+      comparison_sections(results),
+      bullets({spread_of_constants(results.front()), balance_against_rivals(depths),
+               fmt::format("Holding a slot now and then leaves `balance` with {} times the imbalance it has without.",
+                           held),
+               balance_price(depths)}),
+      tiled_charts({imbalance_bars(constants),
+                    lines_chart(depths, "Mean imbalance over the depth of the waiting pool",
+                                "waiting requests a worker", depth, "KV tokens, thousands", imbalance, 1e3, false)},
+                   1)};
 }
 
 }  // namespace

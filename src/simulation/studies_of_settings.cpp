@@ -19,7 +19,7 @@ std::vector<StudyLine> setting_lines() {
 }
 
 StudyPage setting_page(const StudyResults& results) {
-  return {comparison_sections(results), balance_against_rivals(results) + balance_price(results),
+  return {comparison_sections(results), bullets({balance_against_rivals(results), balance_price(results)}),
           tiled_charts({imbalance_bars(results), throughput_bars(results)}, 1)};
 }
 
@@ -127,7 +127,7 @@ std::string utilisation_findings(const StudyResults& results) {
 StudyPage utilisation_page(const StudyResults& results) {
   std::string tables;
   for (const CaseResult& result : results) tables += utilisation_section(result);
-  return {tables, utilisation_findings(results), imbalance_bars(results)};
+  return {tables, bullets({utilisation_findings(results)}), imbalance_bars(results)};
 }
 
 }  // namespace

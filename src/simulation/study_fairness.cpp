@@ -76,14 +76,14 @@ StudyPage fairness_page(const StudyResults& results) {
     page.tables += fmt::format("## {}\n\n{}\n{}\n{}\n", result.what.label, decile_table(result),
                                comparison_table(result), commands(result));
     charts.push_back(decile_chart(result));
-    page.findings += fmt::format("{}: of the deciles the one that waits longest waits ", result.what.label);
+    page.findings += fmt::format("- {}: of the deciles the one that waits longest waits ", result.what.label);
     for (std::size_t i = 0; i < result.lines.size(); ++i) {
       page.findings += fmt::format("{}{} (`{}`)", i == 0 ? "" : ", ", report::fixed(unevenness(result.lines[i]), 1),
                                    result.what.lines[i].label());
     }
-    page.findings += " times as long as the one that waits least. ";
+    page.findings += " times as long as the one that waits least.\n";
   }
-  page.findings += balance_price(results);
+  page.findings += bullets({balance_price(results)});
   page.picture = tiled_charts(charts, 1);
   return page;
 }

@@ -187,6 +187,14 @@ std::string lines_chart(const StudyResults& results, std::string title, std::str
   return report::to_svg(chart);
 }
 
+std::string bullets(std::initializer_list<std::string> sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) {
+    if (!sentence.empty()) text += fmt::format("- {}\n", sentence);
+  }
+  return text;
+}
+
 bool knows_outputs(const StudyLine& line) { return line.policy.find("forecast=oracle") != std::string::npos; }
 
 std::string balance_against_rivals(const StudyResults& results) {
@@ -201,7 +209,7 @@ std::string balance_against_rivals(const StudyResults& results) {
         result.what.lines[rival->line].label(), text_of(estimate(*rival->summary, &Metrics::mean_imbalance), 1, 1e3),
         text_of(ratio(*ours, *rival->summary, &Metrics::mean_imbalance), 3));
   }
-  return text.empty() ? text : text + ". ";
+  return text.empty() ? text : text + ".";
 }
 
 std::string balance_price(const StudyResults& results) {
@@ -228,7 +236,7 @@ std::string balance_price(const StudyResults& results) {
   return fmt::format(
       "Of all settings `balance` has a longest wait of at most {} and a P99 wait of at most {} times that "
       "of `{}`, {} to {} percent more output tokens a second, at least {} percent of the slots in use "
-      "(at most {} percent held open), and a mean prompt served that differs by at most {} percent. ",
+      "(at most {} percent held open), and a mean prompt served that differs by at most {} percent.",
       report::fixed(longest, 2), report::fixed(p99, 2), results.front().what.lines.front().label(),
       report::fixed(least_gain, 2), report::fixed(most_gain, 2), report::fixed(100 * occupancy, 2),
       report::fixed(100 * held, 2), report::fixed(100 * prompt, 2));

@@ -2,6 +2,7 @@
 
 // What the pages of several studies are made of.
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ struct Estimate {
 [[nodiscard]] std::string lines_chart(const StudyResults& results, std::string title, std::string x_title,
                                       const std::vector<double>& x, std::string y_title, double Metrics::*metric,
                                       double unit, bool log_y);
+
+/// A Markdown list of what is not empty.
+[[nodiscard]] std::string bullets(std::initializer_list<std::string> sentences);
 
 [[nodiscard]] bool knows_outputs(const StudyLine& line);
 /// balance against the best in imbalance of the other policies that have no oracle; of each case a clause.
