@@ -116,7 +116,8 @@ Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
   // that is no sign of a long wait.
   const Duration horizon = std::max<Duration>(options_.pool_timeout, std::chrono::seconds(10));
   const int cap = options_.overtake_cap.value_or(policy_->bounds_overtaking() ? 0 : default_overtake_cap);
-  return models_.emplace(model, ModelState{WaitingPool(cap), DecayedRate(horizon)}).first->second;
+  return models_.emplace(model, ModelState{WaitingPool(cap, policy_->bounds_overtaking()), DecayedRate(horizon)})
+      .first->second;
 }
 
 std::size_t Dispatcher::waiting_total() const {

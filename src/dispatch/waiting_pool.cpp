@@ -20,7 +20,7 @@ Waiting& WaitingPool::add(Waiting waiting, double cost) {
   ++account.waiting;
   bytes_ += waiting.submission.bytes;
   const RequestId id = waiting.id;
-  waiting.found_waiting = rank_of(key_of(waiting));
+  if (keeps_places_) waiting.found_waiting = rank_of(key_of(waiting));
   order_.insert(key_of(waiting));
   checks_.emplace(waiting.next_check, id);
   auto& slot = by_arrival_[id];

@@ -34,8 +34,10 @@ struct Waiting {
 /// cost is its expected tokens), then by arrival. Not thread-safe; knows no worker.
 class WaitingPool {
  public:
-  /// `overtake_cap` 0 = none.
-  explicit WaitingPool(int overtake_cap) : overtake_cap_(overtake_cap) {}
+  /// `overtake_cap` 0 = none. `keeps_places`: Waiting::found_waiting and passed are kept, for a policy that bounds
+  /// overtaking itself; it costs a walk over those that are passed.
+  explicit WaitingPool(int overtake_cap, bool keeps_places = false)
+      : overtake_cap_(overtake_cap), keeps_places_(keeps_places) {}
 
   Waiting& add(Waiting waiting, double cost);
   /// Takes the request out, or gives nothing if it is not here.
@@ -47,7 +49,7 @@ class WaitingPool {
     const Waiting& entering = *by_arrival_.at(id);
     charge(entering);
     for (const Key& key : order_) {
-      if (std::get<RequestId>(key) == id) break;
+      if (!keeps_places_ || std::get<RequestId>(key) == id) break;
       Waiting& before = *by_arrival_.at(std::get<RequestId>(key));
       if (eligible(before)) ++before.passed;
     }
@@ -100,6 +102,7 @@ class WaitingPool {
   void overtake(Waiting& waiting);
 
   int overtake_cap_;
+  bool keeps_places_;
   double virtual_time_ = 0;
   Bytes bytes_;
   std::map<RequestId, std::unique_ptr<Waiting>> by_arrival_;

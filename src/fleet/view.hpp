@@ -66,8 +66,9 @@ struct WaitingView {
   std::uint64_t affinity_key = 0;  ///< hash of session or user; 0 = none
   Time arrived{};
   std::span<const std::uint32_t> candidates;
-  std::uint64_t prompt_key = 0;     ///< as of RunningView
-  std::int64_t priority = 0;        ///< lower is earlier; the waiting come in its order
+  std::uint64_t prompt_key = 0;  ///< as of RunningView
+  std::int64_t priority = 0;     ///< lower is earlier; the waiting come in its order
+  // The next two are told only to a policy that bounds overtaking itself.
   std::uint32_t found_waiting = 0;  ///< how many stood before it in the pool's order when it came
   std::uint32_t overtaken = 0;      ///< how many from behind it in that order entered a worker it could have used
 };
