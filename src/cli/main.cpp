@@ -1,3 +1,6 @@
+#include <cstdio>
+#include <iostream>
+
 #include <CLI/CLI.hpp>
 
 #include "cli/demo.hpp"
@@ -26,6 +29,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     (void)app.exit(wrong);
     return 2;
+  }
+  if (std::fflush(stdout) != 0 || !std::cout.flush()) {
+    std::cerr << "evenkeel: what was found could not be written to standard output\n";
+    return exit_code == 0 ? 1 : exit_code;
   }
   return exit_code;
 }

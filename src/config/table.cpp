@@ -24,7 +24,7 @@ vector<std::string_view> choices_of(std::span<const std::string_view> names) { r
 /// Whether a router in service can have this policy. Reads the file of a `learned` forecast.
 Result<void> check_policy(std::string_view text) {
   const auto spec = routing::PolicySpec::parse(text);
-  if (!spec) return failure("policy " + spec.error().message);
+  if (!spec) return tl::unexpected(spec.error());
   routing::PolicyParts parts;
   const auto& given = spec->parameters;
   if (std::find(given.begin(), given.end(), std::pair<std::string, std::string>("forecast", "oracle")) != given.end()) {

@@ -18,12 +18,12 @@ Result<std::vector<std::size_t>> commas(std::string_view text) {
   bool inside = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '[' || text[i] == ']') {
-      if (inside == (text[i] == '[')) return failure(fmt::format("\"{}\": the brackets do not match", text));
+      if (inside == (text[i] == '[')) return failure(fmt::format("policy \"{}\": the brackets do not match", text));
       inside = !inside;
     }
     if (text[i] == ',' && !inside) places.push_back(i);
   }
-  if (inside) return failure(fmt::format("\"{}\": a bracket is not closed", text));
+  if (inside) return failure(fmt::format("policy \"{}\": a bracket is not closed", text));
   places.push_back(text.size());
   return places;
 }
@@ -37,7 +37,7 @@ Result<PolicySpec> PolicySpec::parse(std::string_view text) {
   spec.name = trim(text.substr(0, open));
   if (open == std::string_view::npos) return spec;
   if (text.back() != ']')
-    return failure(fmt::format("\"{}\": text after the brackets, or none that closes them", text));
+    return failure(fmt::format("policy \"{}\": text after the brackets, or none that closes them", text));
   const std::string_view inside = trim(text.substr(open + 1, text.size() - open - 2));
   if (inside.empty()) return spec;
   for (const std::string_view part : split(inside, ',')) {

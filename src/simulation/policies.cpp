@@ -1,5 +1,6 @@
 #include "simulation/policies.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -12,8 +13,11 @@ Result<std::unique_ptr<routing::Policy>> make_policy(const routing::PolicySpec& 
   routing::PolicyParts parts;
   parts.forecast = [fates = std::move(fates)](std::string_view name) -> Result<std::shared_ptr<forecast::Forecast>> {
     if (name == "oracle") return std::make_shared<OracleForecast>(fates);
-    return forecast::make_forecast(name).map_error([](Error error) {
-      error.message += ", oracle";  // the list of those allowed goes on
+    const auto names = forecast::forecast_names();
+    const auto kind = [](std::string_view text) { return text.substr(0, text.find(':')); };
+    const bool known = std::any_of(names.begin(), names.end(), [&](auto each) { return kind(each) == kind(name); });
+    return forecast::make_forecast(name).map_error([known](Error error) {
+      if (!known) error.message += "; oracle in a simulation";
       return error;
     });
   };

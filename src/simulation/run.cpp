@@ -274,6 +274,15 @@ void Run::start_granted(Time now) {
     request.prompt = Tokens(record->item.request.prompt);
     request.output = Tokens(record->item.request.output);
     request.key = record->release + 1;
+    const Tokens room = setting_.engine.model_length();
+    if (request.prompt + request.output > room) {  // the engine would cut the answer, and what is measured be another
+      error_ = fmt::format(
+          "kv_tokens leaves room for {} tokens, and a request has {} of prompt and {} of output (allowed: at least "
+          "their "
+          "sum; max_prompt and max_output bound what is drawn)",
+          room.value(), request.prompt.value(), request.output.value());
+      break;
+    }
     const auto outcome = engines_.submit(now, record->lease.worker().value, request);
     if (outcome == engine::SubmitOutcome::accepted) continue;
     error_ = fmt::format("a request of {} prompt and {} output tokens: {}", record->item.request.prompt,

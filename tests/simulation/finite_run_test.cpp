@@ -123,5 +123,21 @@ TEST(OvertakeCap, BoundsHowOftenOneIsOvertaken) {
   EXPECT_GE(capped.metrics.overtakes_max, 10);
 }
 
+TEST(KvTokens, RefusesARequestThatWouldBeCutShort) {
+  Options options;
+  options.sync = true;
+  options.prompts = "fixed:3000";
+  options.outputs = "fixed:3000";
+  options.requests = 3;
+  options.steps = 0;
+  options.kv_tokens = 4000;  // an engine of this size would end the answers after 1,000 tokens
+  const auto cut = run(parsed_or_fail(options), *routing::PolicySpec::parse("least_requests"), 1);
+  ASSERT_FALSE(cut.has_value());
+  EXPECT_NE(cut.error().message.find("kv_tokens leaves room for 4000 tokens"), std::string::npos)
+      << cut.error().message;
+  options.kv_tokens = 6016;
+  EXPECT_TRUE(run(parsed_or_fail(options), *routing::PolicySpec::parse("least_requests"), 1).has_value());
+}
+
 }  // namespace
 }  // namespace evenkeel::simulation
