@@ -5,6 +5,23 @@
 
 namespace evenkeel::dispatch {
 
+namespace {
+
+/// What a policy sees of a request, but for its candidates and its place in the pool.
+fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
+  fleet::WaitingView view;
+  view.id = id;
+  view.model = what.model;
+  view.prompt_tokens = what.prompt_tokens;
+  view.affinity_key = what.affinity_key;
+  view.arrived = arrived;
+  view.prompt_key = what.prompt_key;
+  view.priority = what.priority;
+  return view;
+}
+
+}  // namespace
+
 bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
   workers_view_.clear();
   bool any_free = false;
@@ -66,9 +83,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   view_candidates(submission.excluded);
   if (candidates_.empty() || someone_is_held(model)) return std::nullopt;
   if (wants_running_) view_running();
-  fleet::WaitingView request{id, submission.model, submission.prompt_tokens, submission.affinity_key, now, candidates_};
-  request.prompt_key = submission.prompt_key;
-  request.priority = submission.priority;
+  fleet::WaitingView request = view_of(submission, id, now);
+  request.candidates = candidates_;
   request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
   placements_.clear();
   policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
@@ -93,14 +109,7 @@ bool Dispatcher::view_waiting(ModelState& model) {
     const auto candidates = what.excluded.empty() ? unexcluded : view_candidates(what.excluded);
     if (candidates.second == 0) return true;
     capped_seen = capped_seen || waiting.capped;
-    fleet::WaitingView& view = waiting_view_.emplace_back();
-    view.id = waiting.id;
-    view.model = what.model;
-    view.prompt_tokens = what.prompt_tokens;
-    view.affinity_key = what.affinity_key;
-    view.arrived = waiting.arrived;
-    view.prompt_key = what.prompt_key;
-    view.priority = what.priority;
+    fleet::WaitingView& view = waiting_view_.emplace_back(view_of(what, waiting.id, waiting.arrived));
     view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
     view.overtaken = static_cast<std::uint32_t>(waiting.passed);
     candidate_ranges_.push_back(candidates);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "routing/smallest.hpp"
+
 namespace evenkeel::routing {
 
 namespace {
@@ -17,27 +19,6 @@ constexpr double giant = 3;           // mean prompts; such a request seeks its 
 constexpr double giant_seeks = 0.25;  // share of its deadline after which it does
 constexpr double hold_worth = 0.5;    // idle slot-steps of rise that are held back: a rise outlasts the step
 constexpr double longest_hold = 2;    // mean times between two departures of a worker
-
-/// The place of the smallest value; equal ones (to 1e-9 of their size) are drawn fairly.
-class Smallest {
- public:
-  void offer(double value, std::uint32_t place, Random& random) {
-    const double margin = 1e-9 * (1 + std::abs(value));
-    if (!place_ || value < value_ - margin) {
-      value_ = value;
-      place_ = place;
-      ties_ = 1;
-    } else if (value <= value_ + margin && random.below(++ties_) == 0) {
-      place_ = place;
-    }
-  }
-  [[nodiscard]] std::optional<std::uint32_t> place() const { return place_; }
-
- private:
-  double value_ = 0;
-  std::optional<std::uint32_t> place_;
-  std::uint64_t ties_ = 1;
-};
 
 }  // namespace
 

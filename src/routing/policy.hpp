@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "fleet/view.hpp"
 #include "forecast/forecast.hpp"
+#include "routing/smallest.hpp"
 #include "routing/spec.hpp"
 
 namespace evenkeel::routing {
@@ -65,19 +66,9 @@ template <class Cost>
 [[nodiscard]] PerRequestPolicy::Choice cheapest(std::span<const std::uint32_t> candidates,
                                                 const fleet::FleetView& fleet, Random& random, std::string_view reason,
                                                 Cost cost) {
-  PerRequestPolicy::Choice best{candidates.front(), reason, cost(fleet.workers[candidates.front()])};
-  std::uint64_t ties = 1;
-  for (const std::uint32_t index : candidates.subspan(1)) {
-    const double value = cost(fleet.workers[index]);
-    const double margin = 1e-9 * (1 + (value < 0 ? -value : value));
-    if (value < best.score - margin) {
-      best = {index, reason, value};
-      ties = 1;
-    } else if (value <= best.score + margin && random.below(++ties) == 0) {
-      best.worker = index;
-    }
-  }
-  return best;
+  Smallest best;
+  for (const std::uint32_t index : candidates) best.offer(cost(fleet.workers[index]), index, random);
+  return {best.place().value_or(candidates.front()), reason, best.value()};
 }
 
 /// What a policy may need that is not its own to make.

@@ -11,14 +11,6 @@ namespace {
 
 using namespace testing;
 
-using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-Pairs pairs(const std::vector<fleet::Placement>& placements) {
-  Pairs all;
-  for (const auto& placement : placements) all.emplace_back(placement.request, placement.worker);
-  return all;
-}
-
 /// What the pseudo-code admits, in pool order.
 Pairs published(PublishedBr reference, const RunningFleet& fleet, const WaitingPool& pool, std::uint64_t seed) {
   reference.begin(fleet, pool.waiting, seed, 0, [](const auto&) { return 1.0; });

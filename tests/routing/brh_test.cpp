@@ -9,14 +9,6 @@ namespace {
 
 using namespace testing;
 
-using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-Pairs pairs(const std::vector<fleet::Placement>& placements) {
-  Pairs all;
-  for (const auto& placement : placements) all.emplace_back(placement.request, placement.worker);
-  return all;
-}
-
 std::unique_ptr<Policy> brh(std::string_view parameters, std::shared_ptr<forecast::Forecast> forecast) {
   return std::move(*make_policy(fmt::format("brh[{}]", parameters), parts_with(std::move(forecast))));
 }

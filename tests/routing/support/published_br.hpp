@@ -13,6 +13,15 @@
 
 namespace evenkeel::routing::testing {
 
+/// (request, worker) of each placement, in order.
+using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+
+[[nodiscard]] inline Pairs pairs(const std::vector<fleet::Placement>& placements) {
+  Pairs all;
+  for (const auto& placement : placements) all.emplace_back(placement.request, placement.worker);
+  return all;
+}
+
 struct PublishedBr {
   std::int64_t window = 4;  ///< R_max
   std::int64_t greedy = 7;  ///< S_greedy
