@@ -23,3 +23,8 @@ find_path(XGBOOST_INCLUDE xgboost/c_api.h REQUIRED)
 add_library(xgboost_headers INTERFACE)
 target_include_directories(xgboost_headers SYSTEM INTERFACE ${XGBOOST_INCLUDE})
 target_link_libraries(xgboost_headers INTERFACE ${CMAKE_DL_LIBS})
+
+# xxHash: its header alone, inlined, because what it hashes is short.
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+add_library(xxhash_headers INTERFACE)
+target_include_directories(xxhash_headers SYSTEM INTERFACE ${XXHASH_INCLUDE})
