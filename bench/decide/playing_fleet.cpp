@@ -22,6 +22,7 @@ PlayingFleet::PlayingFleet(const Shape& shape, std::uint64_t seed)
     worker.rate = &rate_;
     worker.mean_output = 1185;
     worker.step_time = {0.07, 0.2e-6};
+    worker.group = 1;
   }
 }
 

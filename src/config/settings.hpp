@@ -77,7 +77,7 @@ struct LimitSettings {
 struct ServeSettings {
   std::vector<WorkerSetting> workers;
   std::vector<ModelSetting> models;
-  std::string policy = "least_wait";  ///< as routing::make_policy() reads it
+  std::string policy = "auto";  ///< as routing::make_policy() reads it
   std::string host = "0.0.0.0";
   int port = 30000;
   std::string admin_host = "127.0.0.1";

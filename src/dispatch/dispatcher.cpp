@@ -14,7 +14,8 @@ Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Polic
       policy_(std::move(policy)),
       random_(seed),
       roster_(options.prompt_weight),
-      wants_running_(policy_->wants_running()) {}
+      wants_running_(policy_->wants_running()),
+      plans_jointly_(policy_->plans_jointly()) {}
 
 // --- the fleet -------------------------------------------------------------------------------------------
 
@@ -159,7 +160,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   if (wants_running_) worker.running_leases.add(granted.lease, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
-  receipt.policy = policy_->name();
+  receipt.policy = policy_->acting();
   receipt.reason = reason;
   receipt.candidates = considered;
   receipt.waited = now - arrived;
@@ -180,7 +181,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const Time now = clock_.now();
   ModelState& model = model_state(submission.model);
   const RequestId id{next_request_++};
-  if (!closed_ && !paused_) {
+  if (!closed_ && !paused_ && !put_off(submission.model, now, verdicts)) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }
   if (const auto refusal = refusal_for(submission, model, now)) return Refused{*refusal, retry_after(model, now)};
@@ -198,7 +199,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const double cost = model.mean_output + options_.prompt_weight * submission.prompt_tokens.as_double();
   const bool alone = model.pool.empty();  // then the policy was just asked
   model.pool.add(std::move(waiting), cost);
-  if (!alone && !paused_) step(submission.model, model, now, verdicts);
+  if (!alone && !paused_ && plan_at_ == Time::max()) step(submission.model, model, now, verdicts);
   return Queued{id};
 }
 
@@ -239,7 +240,25 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
     }
     if (wants_running_) worker.running_leases.remove(summary.place);
     policy_->ended(summary, now);
-    step_models(&worker, now, verdicts);  // the freed slot may serve any of its models
+    if (!put_off(worker, now, verdicts))
+      step_models(&worker, now, verdicts);  // the freed slot may serve any of its models
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::set_alarm(Alarm ring) {
+  const std::lock_guard lock(mutex_);
+  ring_ = std::move(ring);
+}
+
+void Dispatcher::plan_due() {
+  Verdicts verdicts;
+  {
+    const std::lock_guard lock(mutex_);
+    const Time now = clock_.now();
+    if (now < plan_at_) return;
+    plan_at_ = Time::max();
+    step_models(nullptr, now, verdicts);
   }
   tell(verdicts);
 }
@@ -269,8 +288,10 @@ void Dispatcher::tick() {
       roster_.note_history(now, options_.signal_lifetime);
       history_noted_ = now;
     }
+    roster_.note_steps(now);
     for (auto& [id, model] : models_) check_due(model, now, verdicts);
-    step_models(nullptr, now, verdicts);
+    if (now >= plan_at_) plan_at_ = Time::max();
+    if (plan_at_ == Time::max()) step_models(nullptr, now, verdicts);
   }
   tell(verdicts);
 }
@@ -288,7 +309,7 @@ void Dispatcher::close() {
       });
       for (const RequestId request : ids) {
         auto waiting = model.pool.remove(request);
-        verdicts.push_back({std::move(waiting->waiter), Refused{Refusal::shutting_down, std::chrono::seconds(1)}});
+        verdicts.all.push_back({std::move(waiting->waiter), Refused{Refusal::shutting_down, std::chrono::seconds(1)}});
       }
     }
   }
@@ -332,12 +353,13 @@ void Dispatcher::check_due(ModelState& model, Time now, Verdicts& verdicts) {
       why = any_routable(unbarred) ? Refusal::all_tried : Refusal::no_worker;
     }
     const Duration again = retry_after(model, now);
-    verdicts.push_back({model.pool.remove(id)->waiter, Refused{why, again}});
+    verdicts.all.push_back({model.pool.remove(id)->waiter, Refused{why, again}});
   }
 }
 
 void Dispatcher::tell(Verdicts& verdicts) {
-  for (Verdict& verdict : verdicts) {
+  if (verdicts.ring != Time::max()) ring_(verdicts.ring);
+  for (Verdict& verdict : verdicts.all) {
     if (auto* granted = std::get_if<Granted>(&verdict.what)) {
       verdict.waiter->granted(std::move(*granted));
     } else {

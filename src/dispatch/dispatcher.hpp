@@ -28,6 +28,10 @@ struct DispatcherOptions {
   double prompt_weight = 0.1;                           ///< work of one prompt token in output tokens
   std::size_t plan_window = 128;                        ///< waiting requests that one plan looks at
   Duration signal_lifetime = std::chrono::seconds(10);  ///< how long an engine's report of foreign load is believed
+  /// What comes and ends at a stepping sync group within this share of its step is looked at together by a policy that
+  /// plans_jointly(): a request placed during a step enters with the next one anyway. At most gather_limit.
+  double gather_share = 0.1;
+  Duration gather_limit = std::chrono::milliseconds(10);
 };
 
 inline constexpr int default_overtake_cap = 64;
@@ -70,6 +74,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   void set_state(WorkerId id, WorkerState state);
   void set_models(WorkerId id, std::vector<ModelId> models);
   void set_max_in_flight(WorkerId id, std::int64_t limit);
+  /// Else that of its sync group counts, which is learned.
   void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
@@ -87,6 +92,13 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] bool admissible(const Submission& submission) const;
   /// False if the request waits no more: its waiter has been or is being told.
   bool cancel(RequestId id);
+
+  /// From now on plans may be put off for a moment. `ring` is told when to call plan_due(), from any thread, outside
+  /// the lock; it must not call the dispatcher. Without it nothing is put off.
+  using Alarm = std::function<void(Time due)>;
+  void set_alarm(Alarm ring);
+  /// Makes the plan that was put off, if it is due.
+  void plan_due();
 
   /// Between pause() and resume() nothing is placed: what comes and ends in one instant is looked at together, once, at
   /// resume(). `step` is how many decode steps the workers have made by then (FleetView::step).
@@ -109,7 +121,10 @@ class Dispatcher final : public fleet::LeaseObserver {
     std::shared_ptr<Waiter> waiter;
     std::variant<Granted, Refused> what;
   };
-  using Verdicts = std::vector<Verdict>;
+  struct Verdicts {
+    std::vector<Verdict> all;
+    Time ring = Time::max();
+  };
   struct ModelState {
     WaitingPool pool;
     DecayedRate drain;
@@ -128,6 +143,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id,
                                                  Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
+  /// Puts the plan off if what else comes and ends in this step of `worker`'s sync group should be looked at with it.
+  [[nodiscard]] bool put_off(const WorkerRecord& worker, Time now, Verdicts& verdicts);
+  [[nodiscard]] bool put_off(ModelId model, Time now, Verdicts& verdicts);
+  [[nodiscard]] std::int64_t steps_made() const;
   /// Steps the models of one worker, or all if null: first the one whose head is most urgent, then oldest.
   void step_models(const WorkerRecord* of, Time now, Verdicts& verdicts);
   /// The set of workers that can be routed to has changed: notes of each waiting request whether one is left for it.
@@ -139,7 +158,8 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// Where the candidates of such a request stand in candidates_: begin and count.
   std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded);
   void check_due(ModelState& model, Time now, Verdicts& verdicts);
-  static void tell(Verdicts& verdicts);
+  /// Outside the lock: rings the alarm if a plan was put off, tells what became of waiting requests.
+  void tell(Verdicts& verdicts);
 
   const DispatcherOptions options_;
   const Clock& clock_;
@@ -152,7 +172,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   const bool wants_running_;
   bool closed_ = false;
   bool paused_ = false;
-  std::int64_t step_ = 0;
+  std::int64_t step_ = 0;       ///< as resume() said; 0 = nobody does
+  Time plan_at_ = Time::max();  ///< when what was put off is due
+  Alarm ring_;
+  const bool plans_jointly_;
   Time history_noted_ = Time::min();
 
   // Scratch of one step, kept for its capacity.

@@ -25,10 +25,20 @@ bool WorkerRecord::serves(ModelId model) const {
   return std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
 }
 
+std::uint32_t Roster::group_named(const std::string& name) {
+  if (name.empty()) return 0;
+  const auto at = std::find_if(groups_.begin(), groups_.end(), [&](const auto& group) { return group.name == name; });
+  if (at != groups_.end()) return static_cast<std::uint32_t>(at - groups_.begin()) + 1;
+  groups_.push_back({name, {}, {}});
+  return static_cast<std::uint32_t>(groups_.size());
+}
+
 WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
+  const std::uint32_t group = group_named(spec.group);
   for (auto& record : records_) {
     if (record->spec.name != spec.name) continue;
     record->spec = std::move(spec);
+    record->group = group;
     record->state = WorkerState::unroutable;
     record->foreign_requests = 0;  // of an engine that may have been replaced
     record->foreign_tokens = record->kv_capacity = Tokens();
@@ -39,6 +49,7 @@ WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
   WorkerRecord& record = *records_.back();
   record.id = WorkerId{static_cast<std::uint32_t>(records_.size() - 1)};
   record.spec = std::move(spec);
+  record.group = group;
   record.changed = record.observed = now;
   return record;
 }
@@ -62,6 +73,20 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
   worker.work_before = work;
   worker.running_seconds = worker.busy_seconds = 0;
   worker.observed = now;
+}
+
+void Roster::note_steps(Time now) {
+  if (groups_.empty()) return;
+  for (SyncGroup& group : groups_) group.load = {};
+  for (const auto& record : records_) {
+    if (record->group == 0) continue;
+    GroupLoad& sum = groups_[record->group - 1].load;
+    const fleet::Load load = record->books.load();
+    sum.generated += static_cast<double>(record->books.generated_ever());
+    sum.decoding += static_cast<double>(load.decoding);
+    sum.largest = std::max(sum.largest, (load.kv_tokens() + record->foreign_tokens).as_double());
+  }
+  for (SyncGroup& group : groups_) group.steps.note(now, group.load);
 }
 
 void Roster::note_history(Time now, Duration lifetime) {

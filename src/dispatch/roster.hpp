@@ -10,6 +10,7 @@
 #include "base/ids.hpp"
 #include "base/units.hpp"
 #include "dispatch/running_set.hpp"
+#include "dispatch/step_clock.hpp"
 #include "fleet/books.hpp"
 #include "fleet/rate_curve.hpp"
 #include "fleet/view.hpp"
@@ -29,6 +30,7 @@ struct WorkerSpec {
   std::string name;
   std::vector<ModelId> models;
   std::int64_t max_in_flight = 256;
+  std::string group{};  ///< workers of one name make each step together; empty: it steps by itself
 };
 
 /// What an engine said about itself, and when it can have looked.
@@ -49,7 +51,8 @@ struct WorkerRecord {
   WorkerState state = WorkerState::unroutable;
   fleet::WorkerBooks books;
   fleet::RateCurve rate;
-  fleet::StepTime step_time;
+  std::uint32_t group = 0;    ///< as of WorkerView
+  fleet::StepTime step_time;  ///< as given; else that of its group counts
   RunningSet running_leases;  ///< kept only for a policy that wants_running()
   double foreign_requests = 0;
   Tokens foreign_tokens;
@@ -81,9 +84,15 @@ class Roster {
   [[nodiscard]] WorkerRecord& get(WorkerId id) { return *records_.at(id.value); }
   [[nodiscard]] const WorkerRecord& get(WorkerId id) const { return *records_.at(id.value); }
   [[nodiscard]] const std::vector<std::unique_ptr<WorkerRecord>>& records() const { return records_; }
+  /// Of a worker's group, or null.
+  [[nodiscard]] const StepClock* steps_of(const WorkerRecord& worker) const {
+    return worker.group == 0 ? nullptr : &groups_[worker.group - 1].steps;
+  }
 
   /// Books changed by one lease at `now`: keeps the integral of concurrency and now and then feeds the curve.
   void note_change(WorkerRecord& worker, Time now);
+  /// Counts the steps of the sync groups. Call every 10 to 100 ms.
+  void note_steps(Time now);
   /// Remembers how many leases had ended by now, and forgets foreign load whose report is older than `lifetime`:
   /// stale is unknown, neither idle nor full. Call every 50 to 200 ms.
   void note_history(Time now, Duration lifetime);
@@ -96,8 +105,16 @@ class Roster {
   static constexpr Duration slack = std::chrono::milliseconds(300);
 
  private:
+  struct SyncGroup {
+    std::string name;
+    StepClock steps;
+    GroupLoad load;  ///< being summed
+  };
+  [[nodiscard]] std::uint32_t group_named(const std::string& name);
+
   double prompt_weight_;
   std::vector<std::unique_ptr<WorkerRecord>> records_;
+  std::vector<SyncGroup> groups_;  ///< by WorkerView::group - 1
 };
 
 }  // namespace evenkeel::dispatch

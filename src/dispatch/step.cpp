@@ -38,10 +38,24 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.rate = &record->rate;
     view.mean_output = model.mean_output;
     view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
+    view.group = record->group;
     view.step_time = record->step_time;
+    if (const StepClock* steps = roster_.steps_of(*record); steps != nullptr && !view.step_time.known()) {
+      view.step_time = steps->step_time();
+    }
     any_free = any_free || view.free_slots() > 0;
   }
   return any_free;
+}
+
+/// Of those viewed, if all step together.
+std::int64_t Dispatcher::steps_made() const {
+  if (step_ > 0) return step_;
+  const std::uint32_t group = workers_view_.front().group;
+  const bool together = std::all_of(workers_view_.begin(), workers_view_.end(),
+                                    [&](const fleet::WorkerView& worker) { return worker.group == group; });
+  const StepClock* steps = together ? roster_.steps_of(roster_.get(workers_view_.front().id)) : nullptr;
+  return steps == nullptr ? 0 : static_cast<std::int64_t>(steps->steps());
 }
 
 void Dispatcher::view_running() {
@@ -87,7 +101,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   request.candidates = candidates_;
   request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
   placements_.clear();
-  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
+  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made()}, now, random_,
+                placements_);
   if (placements_.empty()) return std::nullopt;
   const fleet::Placement& wish = placements_.front();
   const bool sound =
@@ -128,7 +143,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
     if (!view_waiting(model)) return;
     if (wants_running_) view_running();
     placements_.clear();
-    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight, step_}, now, random_, placements_);
+    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made()}, now, random_, placements_);
     std::size_t placed = 0;
     const std::uint64_t capped_before = model.pool.ever_capped();
     for (const fleet::Placement& wish : placements_) {
@@ -144,13 +159,31 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
           request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
       Granted granted =
           grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
-      verdicts.push_back({std::move(entered->waiter), std::move(granted)});
+      verdicts.all.push_back({std::move(entered->waiter), std::move(granted)});
       ++placed;
       // Somebody may be passed no more: the rest of this plan was made without knowing it.
       if (model.pool.ever_capped() != capped_before) break;
     }
     if (placed < waiting_view_.size() && model.pool.ever_capped() == capped_before) return;
   }
+}
+
+bool Dispatcher::put_off(const WorkerRecord& worker, Time now, Verdicts& verdicts) {
+  if (!plans_jointly_ || !ring_ || paused_) return false;
+  const StepClock* steps = roster_.steps_of(worker);
+  if (steps == nullptr || steps->step_s() == 0 || worker.books.load().in_flight == 0) return false;
+  if (plan_at_ != Time::max()) return true;
+  plan_at_ = now + std::min(options_.gather_limit, from_seconds(options_.gather_share * steps->step_s()));
+  verdicts.ring = plan_at_;
+  return true;
+}
+
+bool Dispatcher::put_off(ModelId model, Time now, Verdicts& verdicts) {
+  if (!plans_jointly_ || !ring_) return false;
+  const auto& records = roster_.records();
+  return std::any_of(records.begin(), records.end(), [&](const auto& record) {
+    return record->takes_requests() && record->serves(model) && put_off(*record, now, verdicts);
+  });
 }
 
 void Dispatcher::step_models(const WorkerRecord* of, Time now, Verdicts& verdicts) {

@@ -18,7 +18,7 @@ void add(std::atomic<std::int64_t>& counter, std::int64_t amount) {
 Load WorkerBooks::load() const {
   constexpr auto acquire = std::memory_order_acquire;  // with the release in add(): see sound()
   return {in_flight_.load(acquire), Tokens(prompt_.load(acquire)), Tokens(queued_prompt_.load(acquire)),
-          Tokens(generated_.load(acquire))};
+          Tokens(generated_.load(acquire)), decoding_.load(acquire)};
 }
 
 double WorkerBooks::work_done(double prompt_weight) const {
@@ -34,9 +34,10 @@ bool WorkerBooks::sound() const {
   const std::uint64_t begun = begun_.load(std::memory_order_acquire);
   const Load now = load();
   const bool at_rest = ended == begun && begun_.load(relaxed) == begun;
-  const bool negative = now.in_flight < 0 || now.prompt_tokens < Tokens() || now.queued_prompt < Tokens() ||
-                        now.generated_tokens < Tokens();
-  const bool residue = now.in_flight == 0 && (now.kv_tokens() != Tokens() || now.queued_prompt != Tokens());
+  const bool negative = now.in_flight < 0 || now.decoding < 0 || now.prompt_tokens < Tokens() ||
+                        now.queued_prompt < Tokens() || now.generated_tokens < Tokens();
+  const bool residue =
+      now.in_flight == 0 && (now.decoding != 0 || now.kv_tokens() != Tokens() || now.queued_prompt != Tokens());
   return !negative && !(residue && at_rest);
 }
 
@@ -68,6 +69,7 @@ Lease& Lease::operator=(Lease&& other) noexcept {
 
 void Lease::end_prefill() {
   summary_.had_output = true;
+  add(books_->decoding_, 1);
   add(books_->queued_prompt_, -summary_.prompt_tokens.value());
   books_->prefilled_ever_.fetch_add(summary_.prompt_tokens.value(), relaxed);
 }
@@ -112,7 +114,11 @@ void Lease::settle(Tokens prompt, Tokens output) {
 void Lease::end(Outcome outcome) {
   if (!open()) return;
   WorkerBooks& books = *std::exchange(books_, nullptr);
-  if (!summary_.had_output) add(books.queued_prompt_, -summary_.prompt_tokens.value());
+  if (summary_.had_output) {
+    add(books.decoding_, -1);
+  } else {
+    add(books.queued_prompt_, -summary_.prompt_tokens.value());
+  }
   add(books.prompt_, -summary_.prompt_tokens.value());
   add(books.generated_, -summary_.output_tokens.value());
   add(books.in_flight_, -1);

@@ -13,9 +13,10 @@ namespace evenkeel::fleet {
 /// A reading of one worker's books. Tokens are of open leases only.
 struct Load {
   std::int64_t in_flight = 0;
-  Tokens prompt_tokens;     ///< of all open leases
-  Tokens queued_prompt;     ///< of open leases whose first token has not come: prefill still owed
-  Tokens generated_tokens;  ///< so far
+  Tokens prompt_tokens;       ///< of all open leases
+  Tokens queued_prompt;       ///< of open leases whose first token has not come: prefill still owed
+  Tokens generated_tokens;    ///< so far
+  std::int64_t decoding = 0;  ///< of those in flight, whose first token has come
   [[nodiscard]] Tokens kv_tokens() const { return prompt_tokens + generated_tokens; }
 };
 
@@ -37,6 +38,7 @@ class alignas(64) WorkerBooks {
  private:
   friend class Lease;
   std::atomic<std::int64_t> in_flight_{0};
+  std::atomic<std::int64_t> decoding_{0};
   std::atomic<std::int64_t> prompt_{0};
   std::atomic<std::int64_t> queued_prompt_{0};
   std::atomic<std::int64_t> generated_{0};

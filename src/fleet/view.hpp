@@ -44,6 +44,7 @@ struct WorkerView {
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
   StepTime step_time;
+  std::uint32_t group = 0;  ///< its sync group, whose workers make each step together; 0: it steps by itself
   std::span<const RunningView> running;  ///< ours; filled only for a policy that wants_running()
 
   /// Requests there, ours and foreign.

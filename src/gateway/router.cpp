@@ -56,6 +56,8 @@ struct Router::Parts {
   }
 
   http::Task<void> housekeep(http::Fiber& fiber);
+  /// Makes the plans that were put off, each when it is due.
+  http::Task<void> plan(http::Fiber& fiber);
 
   const config::ServeSettings settings;
   std::uint64_t seed;
@@ -136,6 +138,16 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
   return std::unique_ptr<Router>(new Router(std::move(parts)));
 }
 
+http::Task<void> Router::Parts::plan(http::Fiber& fiber) {
+  dispatcher.set_alarm([this, &fiber](Time due) { loop.post([&fiber, due] { fiber.set_deadline(due); }); });
+  while (true) {
+    co_await fiber.wait();
+    if (!fiber.deadline_passed()) continue;
+    fiber.clear_deadline();
+    dispatcher.plan_due();
+  }
+}
+
 http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
   constexpr Duration beat = std::chrono::milliseconds(20);
   while (!stop_asked.load() && signals.load() == 0) {
@@ -176,8 +188,10 @@ bool Router::run() {
 
   for (auto& shard : parts_->shards) shard->start();
   parts_->loop.spawn([](http::Fiber& fiber, Parts* parts) { return parts->housekeep(fiber); }, parts_.get());
+  parts_->loop.spawn([](http::Fiber& fiber, Parts* parts) { return parts->plan(fiber); }, parts_.get());
   parts_->loop.run();
   for (auto& shard : parts_->shards) shard->join();
+  parts_->dispatcher.set_alarm({});  // what ends from now on must not ring at a loop that is gone
   return parts_->clean && parts_->dispatcher.sound();
 }
 

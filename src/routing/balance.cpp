@@ -51,15 +51,13 @@ void Balance::plan(std::span<const fleet::WaitingView> waiting, const fleet::Fle
 
 void Balance::set_up(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now) {
   fleet::StepTime fastest{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
-  double slots = 0;
-  double barrier_s = 0;
   bool timed = true;
   for (const fleet::WorkerView& worker : fleet.workers) {
     timed = timed && worker.step_time.known();
     fastest.fixed_s = std::min(fastest.fixed_s, worker.step_time.fixed_s);
     fastest.token_s = std::min(fastest.token_s, worker.step_time.token_s);
-    slots += static_cast<double>(worker.max_in_flight);
   }
+  token_s_ = timed ? fastest.token_s : 0;
   berths_.clear();
   open_ = 0;
   full_ = 0;
@@ -69,14 +67,13 @@ void Balance::set_up(std::span<const fleet::WaitingView> waiting, const fleet::F
     berth.weight = timed ? worker.step_time.token_s / fastest.token_s : 1;
     berth.load = berth.weight * tokens;
     if (timed) berth.load += (worker.step_time.fixed_s - fastest.fixed_s) / fastest.token_s;
-    if (timed) barrier_s = std::max(barrier_s, worker.step_time.of(tokens));
+    berth.step_s = timed ? worker.step_time.of(tokens) : 0;
     berth.open = std::max<std::int64_t>(0, worker.free_slots());
     open_ += berth.open;
     if (berth.open == 0) ++full_;
     Departures& departures = departures_of(worker.id);
     if (berth.open > 0 && !departures.open_since) departures.open_since = now;
   }
-  idle_slot_price_ = timed ? barrier_s / (fastest.token_s * slots) : 0;
   guests_.clear();
   for (const fleet::WaitingView& request : waiting) {
     guests_.push_back({request.prompt_tokens.as_double(), static_cast<double>(request.overtaken),
@@ -196,20 +193,30 @@ std::optional<std::uint32_t> Balance::best_guest(std::uint32_t berth, std::span<
   return best;
 }
 
-/// Whether filling the slot now would raise the barrier by more than leaving it open for this step costs. The barrier
-/// is where it will stand once the other open slots are filled: slots that open together are filled together.
+/// Whether filling the slot now would raise the barrier of its sync group by more than leaving it open for this step
+/// costs. The barrier is where it will stand once the other open slots are filled: slots that open together are filled
+/// together.
 bool Balance::better_held(const Choice& choice, const fleet::FleetView& fleet, Time now) const {
-  if (!options_.hold || choice.reason == "due" || idle_slot_price_ == 0 || departure_gap_s_ == 0) return false;
+  const fleet::WorkerView& worker = fleet.workers[choice.berth];
+  if (!options_.hold || choice.reason == "due" || worker.group == 0 || token_s_ == 0 || departure_gap_s_ == 0) {
+    return false;
+  }
   if (static_cast<std::int64_t>(unplaced_) <= open_) return false;
-  const Departures& departures = departures_[fleet.workers[choice.berth].id.value];
+  const Departures& departures = departures_[worker.id.value];
   if (to_seconds(now - *departures.open_since) >= longest_hold * departure_gap_s_) return false;
   double barrier = filled_but_one(choice.berth);
+  double step_s = 0;
+  double slots = 0;
   for (std::uint32_t index = 0; index < berths_.size(); ++index) {
+    if (fleet.workers[index].group != worker.group) continue;
+    step_s = std::max(step_s, berths_[index].step_s);
+    slots += static_cast<double>(fleet.workers[index].max_in_flight);
     if (index == choice.berth) continue;
     barrier = std::max(barrier, filled_but_one(index) + berths_[index].weight * slot_fill_);
   }
+  const double idle_slot_price = step_s / (token_s_ * slots);  // of one step, in tokens of barrier load
   const Berth& berth = berths_[choice.berth];
-  return berth.load + berth.weight * guests_[choice.guest].prompt - barrier > hold_worth * idle_slot_price_;
+  return berth.load + berth.weight * guests_[choice.guest].prompt - barrier > hold_worth * idle_slot_price;
 }
 
 void Balance::admit(const Choice& choice, const fleet::FleetView& fleet, Learned& learned, Time now) {

@@ -28,6 +28,7 @@ class Balance final : public Policy {
   explicit Balance(Options options) : options_(options) {}
 
   [[nodiscard]] std::string_view name() const override { return "balance"; }
+  [[nodiscard]] bool plans_jointly() const override { return true; }
   [[nodiscard]] bool bounds_overtaking() const override { return true; }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
             std::vector<fleet::Placement>& placements) override;
@@ -41,6 +42,7 @@ class Balance final : public Policy {
   struct Berth {
     double load = 0;         ///< its step time above the least fixed part
     double weight = 1;       ///< of one token here
+    double step_s = 0;       ///< its step time as the plan began; 0 = not known
     std::int64_t open = 0;   ///< slots
     bool passed_by = false;  ///< held, or of no use to anyone left in this plan
   };
@@ -98,13 +100,13 @@ class Balance final : public Policy {
   // Of the plan being made.
   std::vector<Berth> berths_;
   std::vector<Guest> guests_;
-  std::int64_t open_ = 0;       ///< open slots
-  std::size_t unplaced_ = 0;    ///< guests still waiting
-  double slot_fill_ = 0;        ///< expected prompt tokens an open slot still gets in this plan
-  double filled_sum_ = 0;       ///< of all loads with their open slots filled so
-  double full_ = 0;             ///< workers without an open slot
-  double idle_slot_price_ = 0;  ///< one slot left open for one step, in tokens of barrier load; 0 = not known
-  bool reserved_ = false;       ///< a slot is being kept for a giant
+  std::int64_t open_ = 0;     ///< open slots
+  std::size_t unplaced_ = 0;  ///< guests still waiting
+  double slot_fill_ = 0;      ///< expected prompt tokens an open slot still gets in this plan
+  double filled_sum_ = 0;     ///< of all loads with their open slots filled so
+  double full_ = 0;           ///< workers without an open slot
+  double token_s_ = 0;        ///< step time that a token adds at the fastest worker; 0 = not known
+  bool reserved_ = false;     ///< a slot is being kept for a giant
 };
 
 }  // namespace evenkeel::routing

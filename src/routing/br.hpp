@@ -45,6 +45,7 @@ class Br final : public Policy {
   Br(Options options, Departures departures);
 
   [[nodiscard]] std::string_view name() const override { return options_.name; }
+  [[nodiscard]] bool plans_jointly() const override { return true; }
   [[nodiscard]] bool wants_running() const override { return departures_.window() > 0; }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
             std::vector<fleet::Placement>& placements) override;

@@ -18,6 +18,7 @@ class Ioh final : public JointPolicy {
   Ioh(std::size_t window, double gamma, Departures departures)
       : JointPolicy(window), departures_(std::move(departures)), search_(gamma) {}
   [[nodiscard]] std::string_view name() const override { return "ioh"; }
+  [[nodiscard]] bool plans_jointly() const override { return true; }
   [[nodiscard]] bool wants_running() const override { return departures_.window() > 0; }
   void ended(const fleet::LeaseSummary& summary, Time now) override { departures_.ended(summary, now); }
 

@@ -24,11 +24,15 @@ class Policy {
  public:
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Who made the last plan: for a policy that hands over to others. Of a string that lives as long as the process.
+  [[nodiscard]] virtual std::string_view acting() const { return name(); }
   /// `waiting` is in the order of the waiting pool. Appends to `placements`, at most one a request.
   virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now,
                     Random& random, std::vector<fleet::Placement>& placements) = 0;
   /// Whether plan() reads WorkerView::running.
   [[nodiscard]] virtual bool wants_running() const { return false; }
+  /// Whether the choice gains when all that comes and ends within one step of a sync group is looked at together.
+  [[nodiscard]] virtual bool plans_jointly() const { return false; }
   /// Whether the policy itself bounds how often a request is overtaken, so that nobody else needs to.
   [[nodiscard]] virtual bool bounds_overtaking() const { return false; }
   /// A request left its worker: what a policy that forecasts learns from.
@@ -83,6 +87,6 @@ struct PolicyParts {
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(const PolicySpec& spec, const PolicyParts& parts = {});
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_policy(std::string_view text, const PolicyParts& parts = {});
 [[nodiscard]] std::span<const std::string_view> policy_names();
-inline constexpr std::string_view default_policy = "least_wait";
+inline constexpr std::string_view default_policy = "auto";
 
 }  // namespace evenkeel::routing

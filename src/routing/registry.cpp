@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "routing/automatic.hpp"
 #include "routing/balance.hpp"
 #include "routing/br.hpp"
 #include "routing/consistent_hash.hpp"
@@ -37,6 +38,7 @@ struct Entry {
   Made (*make)(Parameters&, const PolicyParts&);
 };
 constexpr std::array entries = {
+    Entry{"auto", plain<Automatic>},
     Entry{"random", plain<RandomChoice>},
     Entry{"round_robin", plain<RoundRobin>},
     Entry{"power_of_two", plain<PowerOfTwo>},

@@ -127,6 +127,7 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StaleP
     dispatch::WorkerSpec spec;
     spec.name = fmt::format("w{}", worker);
     spec.models = {ModelId{0}};
+    if (setting.sync) spec.group = "ranks";
     spec.max_in_flight = setting.binding == Binding::late ? setting.engine.slots : unlimited;
     const WorkerId id = dispatcher_.add_worker(std::move(spec));
     dispatcher_.set_step_time(id, setting.step_time(worker));

@@ -23,6 +23,7 @@ class StalePolicy final : public routing::Policy {
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
             std::vector<fleet::Placement>& placements) override;
   [[nodiscard]] bool wants_running() const override { return true; }
+  [[nodiscard]] bool plans_jointly() const override { return inner_->plans_jointly(); }
   [[nodiscard]] bool bounds_overtaking() const override { return inner_->bounds_overtaking(); }
   void ended(const fleet::LeaseSummary& summary, Time now) override { inner_->ended(summary, now); }
 

@@ -125,7 +125,10 @@ void teach_departures(Balance& policy) {
 /// Two workers, one slot open on the second; all that waits would lift it far above the first.
 struct HoldCase {
   HoldCase() : fleet(2, 2), queue({1}) {
-    for (auto& worker : fleet.workers) worker.step_time = {0.05, 1e-6};
+    for (auto& worker : fleet.workers) {
+      worker.step_time = {0.05, 1e-6};
+      worker.group = 1;
+    }
     carry(fleet.workers[0], 2, 100'000);
     carry(fleet.workers[1], 1, 99'000);
     for (int i = 0; i < 4; ++i) queue.add(90'000);
@@ -143,7 +146,7 @@ TEST(Balance, HoldsASlotThatNobodyFitsButNotForLong) {
   EXPECT_EQ(planned(policy, held.fleet, held.queue, Time{} + seconds(40)).size(), 1U);
 }
 
-TEST(Balance, HoldsNoSlotWhenToldNotToOrWithoutStepTimesOrForOneWhoIsDue) {
+TEST(Balance, HoldsNoSlotWhenToldNotToOrWithoutStepTimesOrABarrierOrForOneWhoIsDue) {
   const Time now = Time{} + seconds(20);
   HoldCase told;
   Balance never({.hold = false});
@@ -155,6 +158,13 @@ TEST(Balance, HoldsNoSlotWhenToldNotToOrWithoutStepTimesOrForOneWhoIsDue) {
   Balance policy({});
   teach_departures(policy);
   EXPECT_EQ(planned(policy, untimed.fleet, untimed.queue, now).size(), 1U);
+
+  HoldCase apart;  // each worker steps by itself: nobody waits for the second
+  for (auto& worker : apart.fleet.workers) worker.group = 0;
+  EXPECT_EQ(planned(policy, apart.fleet, apart.queue, now).size(), 1U);
+  HoldCase elsewhere;  // nobody of its own group is lighter
+  elsewhere.fleet.workers[0].group = 2;
+  EXPECT_TRUE(planned(policy, elsewhere.fleet, elsewhere.queue, now).empty());
 
   HoldCase due;
   due.queue.waiting[3].overtaken = 4;
@@ -176,7 +186,10 @@ TEST(Balance, HoldsNothingThatThePoolIsTooShallowToFill) {
 double worst_excess(Balance& policy, std::uint64_t seed, std::size_t pool, int admissions) {
   Random random(seed);
   Fleet fleet(4, 1);
-  for (auto& worker : fleet.workers) worker.step_time = {0.05, 2e-7};
+  for (auto& worker : fleet.workers) {
+    worker.step_time = {0.05, 2e-7};
+    worker.group = 1;
+  }
   std::deque<fleet::WaitingView> waiting;
   const auto candidates = fleet.all();
   std::uint64_t next = 0;
