@@ -57,6 +57,14 @@ Result<void> validate_growth(const EngineConfig& config) {
   return within("decode_growth", config.decode_growth, 1, most);
 }
 
+Result<void> validate_prefix_cache(const EngineConfig& config) {
+  if (!config.prefix_cache) return {};
+  const auto* law = std::get_if<StepLaw>(&config.law);
+  if (law == nullptr) return failure("prefix_cache is on: under a rate table prompts cost nothing, off is allowed");
+  if (law->prompt_kv_given) return failure("prefix_cache is on: prompts that bring their KV need none, off is allowed");
+  return within("blocks of a prefix_cache", config.usable_blocks(), 1, (std::int64_t{1} << 31) - 1);
+}
+
 Result<void> validate_group(const EngineConfig& config) {
   if (auto ok = within("ranks", static_cast<std::int64_t>(config.ranks), 1, 1024); !ok) return ok;
   if (config.ranks > 1 && std::holds_alternative<RateLaw>(config.law)) {
@@ -102,6 +110,7 @@ Result<void> validate(const EngineConfig& config) {
             });
       })
       .and_then([&] { return validate_memory(config); })
+      .and_then([&] { return validate_prefix_cache(config); })
       .and_then([&] { return within("queue_limit", config.queue_limit, 1, 10'000'000); })
       .and_then([&] { return validate_group(config); });
 }

@@ -53,6 +53,10 @@ struct EngineConfig {
   /// Speculative decoding: a decode step of a request yields 1 to so many tokens, equally likely, drawn by a hash of
   /// the request's key and age, and as many are computed and kept. 1 to 16; 1 = none. A StepLaw only.
   std::int64_t decode_growth = 1;
+  /// Full blocks stay findable by what they hold until they are needed for something else, and a request takes what it
+  /// begins with from there instead of computing it (vLLM's automatic prefix caching); its last token is always
+  /// computed. Needs a StepLaw whose prompts do not bring their KV, and at most 2^31 - 1 blocks.
+  bool prefix_cache = false;
   std::int64_t queue_limit = 1'000'000;  ///< requests waiting, 1 to 10^7; engines themselves know no limit
 
   std::size_t ranks = 1;  ///< 1 runs free; more share each step, 1 to 1024

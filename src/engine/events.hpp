@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
@@ -18,6 +20,14 @@ inline constexpr std::size_t finish_reasons = 3;
 /// The label an engine's metrics give it: stop, length, abort.
 [[nodiscard]] std::string_view name_of(FinishReason reason);
 
+/// What the beginning of a prompt has in common with others: a hash for each of its blocks of so many tokens, the last
+/// perhaps cut, of that block and all before it. Prompts are equal as far as their hashes are; of tokens behind the
+/// last block nobody else has the same.
+struct PromptPrefix {
+  std::vector<std::uint64_t> chain;
+  std::int64_t block_tokens = 16;  ///< >= 1; need not be the engine's
+};
+
 /// What the engine must know of a request. The output length is its fate, known here and to no policy.
 struct EngineRequest {
   RequestId id = 0;
@@ -26,6 +36,7 @@ struct EngineRequest {
   FinishReason ends_with = FinishReason::stop;  ///< stop, or length when a client's bound ends the output
   std::size_t rank = 0;                         ///< which rank of a group; 0 for a free-running engine
   std::uint64_t key = 0;  ///< of what is drawn for it (EngineConfig::decode_growth); 0: its id is the key
+  std::shared_ptr<const PromptPrefix> prefix;  ///< for EngineConfig::prefix_cache; none: nothing in common
 };
 
 /// One thing that happened. Events come in the order of their times; within one instant by rank, then in
@@ -40,7 +51,7 @@ struct EngineEvent {
   Kind kind = Kind::tokens;
   Time at;
   RequestId id = 0;
-  Tokens count;
+  Tokens count;  ///< of `started`: tokens found in the prefix cache
   bool first = false;
   FinishReason reason = FinishReason::stop;
 };

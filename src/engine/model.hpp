@@ -34,6 +34,9 @@ struct EngineGauges {
   Tokens prompt_tokens;      ///< counted when a prompt's first token appears, once a request
   Tokens generation_tokens;  ///< output tokens delivered
   std::int64_t preemptions = 0;
+  /// Of a prefix cache: tokens of the requests that looked into it, once a request, and tokens found.
+  Tokens prefix_queries;
+  Tokens prefix_hits;
   std::array<std::int64_t, finish_reasons> finished{};  ///< by FinishReason
 
   [[nodiscard]] std::int64_t finished_by(FinishReason reason) const {
@@ -45,8 +48,8 @@ struct EngineGauges {
 struct EngineBooks {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
-  std::int64_t used_blocks = 0;
-  Tokens kv_tokens;  ///< tokens whose KV is computed and held
+  std::int64_t used_blocks = 0;  ///< a block that several requests share counts once
+  Tokens kv_tokens;  ///< tokens whose KV is computed and held by those that run; shared ones for each of them
 };
 
 /// How an LLM engine behaves, in virtual time: no socket, thread, clock or random source; the same calls

@@ -23,6 +23,7 @@ Rank::Rank(const EngineConfig& config)
     : config_(config), kv_given_(std::get<StepLaw>(config.law).prompt_kv_given), free_blocks_(config.usable_blocks()) {
   running_.reserve(static_cast<std::size_t>(config.slots));
   deliveries_.reserve(static_cast<std::size_t>(config.slots));
+  if (config.prefix_cache) cache_.emplace(config.usable_blocks(), config.block_size);
 }
 
 void Rank::submit(const EngineRequest& request) {
@@ -39,6 +40,7 @@ void Rank::submit(const EngineRequest& request) {
   sequence.prompt = request.prompt.value();
   sequence.fate = fate_of(config_, request);
   sequence.kv_given = kv_given_;
+  if (cache_) cache_->enter(slot, request.prefix, sequence.prompt, sequence.prompt + sequence.fate.output);
   index_.emplace(request.id, slot);
   waiting_.push_back(slot);
 }
@@ -91,12 +93,14 @@ void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
   const auto slots = static_cast<std::size_t>(config_.slots);
   while (!waiting_.empty() && budget_ > 0 && running_.size() < slots) {
     Sequence& sequence = sequences_[waiting_.front()];
-    const std::int64_t held = sequence.kv_given ? sequence.prompt - 1 : 0;
+    const PrefixCache::Hit hit = look_up(sequence);
+    const std::int64_t held = sequence.kv_given ? sequence.prompt - 1 : hit.blocks * config_.block_size;
     const std::int64_t remaining = wanted(sequence, sequence.missing() - held);
     const std::int64_t new_tokens = std::min(remaining, budget_);
     const std::int64_t must_fit = config_.admit_whole_prompt ? remaining : new_tokens;
     // Head-of-line blocking: the first that does not fit ends the scan, however small the next may be.
-    if (blocks_for(held + must_fit) > free_blocks_) return;
+    if (blocks_for(held + must_fit) - (hit.blocks - hit.free) > free_blocks_) return;
+    if (cache_) admit_hit(sequence, hit);
     // Handed-over KV is used up by the admission: after a preemption the prompt is computed here.
     sequence.kv_given = false;
     sequence.computed = held;
@@ -106,9 +110,29 @@ void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
     sequence.running = true;
     running_.push_back(waiting_.front());
     waiting_.pop_front();
-    sink.on_event(event_of(EngineEvent::Kind::started, at, sequence.id));
+    EngineEvent started = event_of(EngineEvent::Kind::started, at, sequence.id);
+    started.count = Tokens(hit.blocks * config_.block_size);
+    sink.on_event(started);
     take_part(sequence, new_tokens, step);
   }
+}
+
+PrefixCache::Hit Rank::look_up(const Sequence& sequence) {
+  if (!cache_) return {};
+  // The last token is always computed: its output is wanted, not its KV.
+  return cache_->find(slot_of(sequence), (sequence.missing() - 1) / config_.block_size);
+}
+
+/// Gives the sequence what was just found for it.
+void Rank::admit_hit(Sequence& sequence, const PrefixCache::Hit& hit) {
+  cache_->take_found(slot_of(sequence));
+  free_blocks_ -= hit.free;
+  sequence.blocks = hit.blocks;
+  sequence.room = hit.blocks * config_.block_size;
+  if (sequence.looked_up) return;  // again, after a preemption
+  sequence.looked_up = true;
+  counters_.prefix_queries += Tokens(sequence.prompt);
+  counters_.prefix_hits += Tokens(sequence.room);
 }
 
 void Rank::preempt_last(Time at, EngineSink& sink) {
@@ -137,6 +161,8 @@ void Rank::take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step
   ++step.requests;
   sequence.scheduled = new_tokens;
   budget_ -= new_tokens;
+  // Whoever is scheduled behind it in this very step may find its blocks: each layer writes KV before it reads any.
+  if (cache_) cache_->fill(slot_of(sequence), sequence.computed + std::min(new_tokens, sequence.missing()));
 }
 
 void Rank::complete(Time at, EngineSink& sink) {
@@ -188,13 +214,14 @@ bool Rank::allocate(Sequence& sequence, std::int64_t new_tokens) {
   const std::int64_t more = blocks_for(sequence.computed + new_tokens) - sequence.blocks;
   if (more > free_blocks_) return false;
   free_blocks_ -= more;
+  if (cache_) cache_->extend(slot_of(sequence), more);
   sequence.blocks += more;
   sequence.room = sequence.blocks * config_.block_size;
   return true;
 }
 
 void Rank::release_kv(Sequence& sequence) {
-  free_blocks_ += sequence.blocks;
+  free_blocks_ += cache_ ? cache_->release(slot_of(sequence)) : sequence.blocks;
   kv_tokens_ -= Tokens(sequence.computed);
   sequence.blocks = 0;
   sequence.room = 0;

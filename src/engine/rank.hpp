@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "engine/config.hpp"
 #include "engine/model.hpp"
+#include "engine/prefix_cache.hpp"
 
 namespace evenkeel::engine {
 
@@ -48,6 +50,7 @@ class Rank {
     std::int64_t room = 0;  ///< tokens that `blocks` hold
     bool kv_given = false;  ///< its prompt's KV arrives with its admission
     bool running = false;
+    bool looked_up = false;  ///< in the prefix cache, for the counters
 
     [[nodiscard]] std::int64_t missing() const { return prompt + generated - computed; }
   };
@@ -60,6 +63,13 @@ class Rank {
   [[nodiscard]] std::int64_t wanted(const Sequence& sequence, std::int64_t missing) const;
   /// Whether the sequence goes on; false: it has finished. Notes what it brought.
   bool deliver(Sequence& sequence);
+
+  /// What the sequence takes from the prefix cache, if there is one.
+  [[nodiscard]] PrefixCache::Hit look_up(const Sequence& sequence);
+  void admit_hit(Sequence& sequence, const PrefixCache::Hit& hit);
+  [[nodiscard]] Slot slot_of(const Sequence& sequence) const {
+    return static_cast<Slot>(&sequence - sequences_.data());
+  }
 
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const;
   [[nodiscard]] bool allocate(Sequence& sequence, std::int64_t new_tokens);
@@ -75,6 +85,7 @@ class Rank {
   std::vector<Slot> running_;  ///< in order of admission
   std::deque<Slot> waiting_;
   std::int64_t free_blocks_;
+  std::optional<PrefixCache> cache_;
   std::int64_t budget_ = 0;  ///< left in the step being scheduled
   bool preempted_ = false;   ///< in the step being scheduled
   bool stepping_ = false;

@@ -37,6 +37,10 @@ Result<void> Rank::check() const {
   if (free_blocks_ < 0) return failure(fmt::format("free blocks: {}, below 0", free_blocks_));
   const auto held = static_cast<std::int64_t>(running_.size() + waiting_.size());
   if (static_cast<std::int64_t>(running_.size()) > config_.slots) return failure("more requests run than slots");
+  if (cache_) {  // blocks may be shared: who holds what is recounted there
+    if (auto ok = cache_->check(); !ok) return ok;
+    blocks = config_.usable_blocks() - cache_->free_blocks();
+  }
   return equal("used blocks", config_.usable_blocks() - free_blocks_, blocks)
       .and_then([&] { return equal("KV tokens", kv_tokens_.value(), tokens); })
       .and_then([&] { return equal("ids", static_cast<std::int64_t>(index_.size()), held); })
