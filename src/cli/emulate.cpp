@@ -26,6 +26,11 @@ struct EmulateFlags {
   std::uint16_t port = 8000;
   std::string model;
   std::size_t replicas = 1;
+  std::size_t ranks = 1;
+  bool no_sync = false;
+  bool rank_ports = false;
+  std::string rank_balancing = "current";
+  bool ignore_rank_header = false;
   std::optional<std::int64_t> slots;
   std::optional<std::int64_t> kv_tokens;
   std::optional<std::int64_t> max_model_len;
@@ -61,6 +66,7 @@ Result<engine::EngineConfig> engine_config(const EmulateFlags& flags) {
     config.slots = static_cast<std::int64_t>(law->tokens_per_s.size());  // the table says what was measured
     config.law = *std::move(law);
   }
+  config.ranks = flags.ranks;
   if (flags.slots) config.slots = *flags.slots;
   if (flags.kv_tokens) config.kv_capacity = Tokens(*flags.kv_tokens);
   if (flags.max_model_len) config.max_model_length = Tokens(*flags.max_model_len);
@@ -78,6 +84,12 @@ Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
   options.replicas = flags.replicas;
   options.model = flags.model;
   options.engine = *config;
+  options.sync = !flags.no_sync;
+  options.rank_ports = flags.rank_ports;
+  options.balancing = flags.rank_balancing == "old"           ? emulator::RankBalancing::old
+                      : flags.rank_balancing == "round-robin" ? emulator::RankBalancing::round_robin
+                                                              : emulator::RankBalancing::current;
+  options.faults.ignore_rank_header = flags.ignore_rank_header;
   options.time_scale = flags.time_scale;
   options.seed = flags.seed;
   options.metric_names = flags.metrics_names == "old"    ? emulator::MetricNames::old
@@ -87,15 +99,20 @@ Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
   return options;
 }
 
-void print_addresses(const EmulateFlags& flags, const std::vector<std::uint16_t>& ports) {
-  for (std::size_t i = 0; i < ports.size(); ++i) {
-    const bool v6 = flags.host.find(':') != std::string::npos;
-    const std::string url = fmt::format("http://{}:{}", v6 ? "[" + flags.host + "]" : flags.host, ports[i]);
+void print_addresses(const EmulateFlags& flags, const std::vector<emulator::ServedPort>& served) {
+  const bool v6 = flags.host.find(':') != std::string::npos;
+  for (const emulator::ServedPort& each : served) {
+    const std::string url = fmt::format("http://{}:{}", v6 ? "[" + flags.host + "]" : flags.host, each.port);
     if (flags.json) {
-      fmt::print("{}\n", boost::json::serialize(boost::json::object{
-                             {"url", url}, {"port", ports[i]}, {"model", flags.model}, {"replica", i}}));
+      boost::json::object line{
+          {"url", url}, {"port", each.port}, {"model", flags.model}, {"replica", each.replica}, {"ranks", flags.ranks}};
+      if (each.rank) line["rank"] = *each.rank;
+      fmt::print("{}\n", boost::json::serialize(line));
     } else {
-      fmt::print("{} serves {}\n", url, flags.model);
+      std::string what;
+      if (flags.ranks > 1)
+        what = each.rank ? fmt::format(", rank {}", *each.rank) : fmt::format(", {} ranks", flags.ranks);
+      fmt::print("{} serves {}{}\n", url, flags.model, what);
     }
   }
   std::fflush(stdout);
@@ -129,7 +146,7 @@ int emulate(const EmulateFlags& flags) {
     fmt::print(stderr, "evenkeel emulate: {}\n", fleet.error().message);
     return 2;
   }
-  print_addresses(flags, fleet->ports());
+  print_addresses(flags, fleet->served());
   run_until_signal(loop);
   return 0;
 }
@@ -141,11 +158,25 @@ void add_emulate(CLI::App& app, int& exit_code) {
   CLI::App* command =
       app.add_subcommand("emulate", "Serve an emulated LLM engine over HTTP, in the manner of vLLM; no GPU is needed");
   command->add_option("--host", flags->host, "Address to listen on")->capture_default_str();
-  command->add_option("--port", flags->port, "Port of the first replica; 0 takes free ones")->capture_default_str();
+  command->add_option("--port", flags->port, "Port of the first engine; 0 takes free ones")->capture_default_str();
   command->add_option("--model", flags->model, "Name of the model served")->required();
   command->add_option("--replicas", flags->replicas, "Engines, on consecutive ports (1 to 64)")->capture_default_str();
-  command->add_option("--slots", flags->slots, "Most requests running at once");
-  command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache holds");
+  auto* ranks = command->add_option("--ranks", flags->ranks, "Data-parallel ranks of each engine (1 to 1024)")
+                    ->capture_default_str();
+  command->add_flag("--no-sync", flags->no_sync, "Ranks step independently, as those of a dense model")->needs(ranks);
+  auto* rank_ports =
+      command->add_flag("--rank-ports", flags->rank_ports, "A port for each rank, consecutive")->needs(ranks);
+  command
+      ->add_option("--rank-balancing", flags->rank_balancing,
+                   "How the engine spreads requests that name no rank: current, old or round-robin")
+      ->check(CLI::IsMember({"current", "old", "round-robin"}))
+      ->needs(ranks)
+      ->excludes(rank_ports)
+      ->capture_default_str();
+  command->add_flag("--ignore-rank-header", flags->ignore_rank_header, "A fault: X-data-parallel-rank has no effect")
+      ->needs(ranks);
+  command->add_option("--slots", flags->slots, "Most requests running at once, in each rank");
+  command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache of each rank holds");
   command->add_option("--max-model-len", flags->max_model_len, "Tokens of prompt and output together");
   auto* preset = command->add_option("--step-preset", flags->step_preset, "A known engine, such as 8b-h100");
   command->add_option("--rate-table", flags->rate_table, "Total tokens/s at 1, 2, ... running, such as 18.18,50.71")

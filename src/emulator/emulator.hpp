@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "emulator/options.hpp"
@@ -9,6 +10,13 @@
 #include "http/loop.hpp"
 
 namespace evenkeel::emulator {
+
+/// Where a client reaches an engine, or one rank of it.
+struct ServedPort {
+  std::uint16_t port = 0;
+  std::size_t replica = 0;
+  std::optional<std::size_t> rank{};  ///< the one that it serves; none: all of the engine's
+};
 
 /// A fleet of emulated engines on one loop. Once it is destroyed the loop must not run again.
 class Emulator {
@@ -19,10 +27,13 @@ class Emulator {
   Emulator& operator=(Emulator&&) = delete;
   ~Emulator();
 
+  /// By replica, then by rank.
+  [[nodiscard]] const std::vector<ServedPort>& served() const { return served_; }
   [[nodiscard]] std::vector<std::uint16_t> ports() const;
 
  private:
   Emulator() = default;
+  std::vector<ServedPort> served_;
   std::vector<std::shared_ptr<Replica>> replicas_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t longest_ms = 600'000;
 constexpr std::int64_t most_count = 1'000'000'000;
 
-constexpr std::array<std::string_view, 14> names = {"refuse",
+constexpr std::array<std::string_view, 15> names = {"refuse",
                                                     "unlisten_ms",
                                                     "stall",
                                                     "die_after_tokens",
@@ -27,7 +27,8 @@ constexpr std::array<std::string_view, 14> names = {"refuse",
                                                     "error_event_first",
                                                     "health_status",
                                                     "metrics_delay_ms",
-                                                    "gauge_lag_ms"};
+                                                    "gauge_lag_ms",
+                                                    "ignore_rank_header"};
 
 std::optional<std::string> unknown_key(const JsonBody& body) {
   for (const auto& [name, value] : body.fields()) {
@@ -80,6 +81,7 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   if (health != 200 && health < 500) body->reject("health_status", "200, or 500 to 599");
   whole("metrics_delay_ms", changed.metrics_delay_ms, defaults.metrics_delay_ms, 0, longest_ms);
   whole("gauge_lag_ms", changed.gauge_lag_ms, defaults.gauge_lag_ms, 0, longest_ms);
+  flag("ignore_rank_header", changed.ignore_rank_header);
   if (body->fault()) return failure(body->fault()->message);
   changed.status = status == 0 ? std::nullopt : std::optional(static_cast<int>(status));
   changed.health_status = static_cast<int>(health);
@@ -103,7 +105,8 @@ std::string faults_json(const Faults& faults) {
                                       {"error_event_first", faults.error_event_first},
                                       {"health_status", faults.health_status},
                                       {"metrics_delay_ms", faults.metrics_delay_ms},
-                                      {"gauge_lag_ms", faults.gauge_lag_ms}});
+                                      {"gauge_lag_ms", faults.gauge_lag_ms},
+                                      {"ignore_rank_header", faults.ignore_rank_header}});
 }
 
 void FaultBox::set(const Faults& faults) {

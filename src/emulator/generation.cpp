@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "emulator/rank_header.hpp"
 #include "emulator/replica.hpp"
 
 namespace evenkeel::emulator {
@@ -43,17 +44,15 @@ tl::expected<std::optional<std::int64_t>, ApiError> told_length(const ServerRequ
   return parse_told_length(*header);
 }
 
-/// vLLM ignores a rank header that is no number and refuses one that is out of range.
-tl::expected<std::optional<std::size_t>, ApiError> asked_rank(const ServerRequest& request, std::size_t ranks) {
-  const auto value = request.field("X-data-parallel-rank");
-  const auto rank = value ? parse_unsigned(trim(*value)) : std::nullopt;
-  if (!rank) return std::nullopt;
-  if (*rank < ranks) return static_cast<std::size_t>(*rank);
-  return tl::unexpected(ApiError{400, "BadRequestError",
-                                 fmt::format("data_parallel_rank {} is out of range [0, {}).", *rank, ranks), ""});
-}
-
 }  // namespace
+
+tl::expected<std::optional<std::size_t>, ApiError> Replica::rank_of(const ServerRequest& request) const {
+  if (faults_.now().ignore_rank_header) return own_rank_;
+  // One process a rank: the number is local to it.
+  auto asked = asked_rank(request.field("X-data-parallel-rank"), own_rank_ ? 1 : engine_->ranks());
+  if (asked && own_rank_) return own_rank_;
+  return asked;
+}
 
 /// One request while it is in the engine.
 struct Replica::Run {
@@ -62,7 +61,8 @@ struct Replica::Run {
   std::vector<Sequence>& sequences;
   AnswerShape& shape;
   Inbox inbox;
-  std::size_t rank = 0;
+  std::optional<std::size_t> asked_rank{};  ///< none: the engine chooses, for each sequence
+  std::vector<std::size_t> ranks{};         ///< of each sequence
   bool stream = false;
   Time arrived;                 ///< engine time
   std::vector<Time> last_at{};  ///< engine time of each sequence's last token
@@ -104,7 +104,7 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
   const Answer answer{id, unix_seconds(), options_.model, *generation, *sequences};
   const auto shape = make_shape(answer);
 
-  const auto rank = asked_rank(request, engine_->ranks());
+  const auto rank = rank_of(request);
   std::optional<ApiError> early;
   if (!rank) early = rank.error();
   if (faults_.now().error_event_first) early = injected_error(500);
@@ -122,7 +122,7 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
 
   Run run{*sequences, *shape, Inbox{fiber}};
   run.stream = generation->stream;
-  run.rank = rank->value_or(engine_->least_loaded_rank());
+  run.asked_rank = *rank;
   run.arrived = engine_->now();
   run.last_at.assign(sequences->size(), run.arrived);
   run.left = sequences->size();
@@ -159,7 +159,8 @@ Task<void> Replica::follow(Run& run, Responder& responder) {
     wanted.prompt = Tokens(sequence.prompt_tokens);
     wanted.output = Tokens(sequence.output_tokens);
     wanted.ends_with = sequence.reason;
-    wanted.rank = run.rank;
+    wanted.rank = run.asked_rank ? *run.asked_rank : engine_->choose_rank();
+    run.ranks.push_back(wanted.rank);
     if (engine_->submit(wanted, run.inbox, static_cast<std::uint32_t>(i)) != engine::SubmitOutcome::accepted) {
       // Only a queue of a million can be full; a process would be out of memory.
       run.end = Run::End::died;
@@ -194,7 +195,6 @@ Task<void> Replica::follow(Run& run, Responder& responder) {
 
 /// Turns what the engine made into bytes, until the last sequence is finished or a fault ends the request.
 void Replica::deliver(Run& run, std::span<const Output> batch, std::string& out) {
-  RequestTimes& times = times_[run.rank];
   const Faults& faults = faults_.now();
   const std::int64_t before_death = allowance(faults.die_after_tokens, run.delivered);
   const std::int64_t before_cut = allowance(faults.truncate_after_tokens, run.delivered);
@@ -202,6 +202,7 @@ void Replica::deliver(Run& run, std::span<const Output> batch, std::string& out)
   for (const Output& output : batch) {
     if (may == 0) break;
     Sequence& sequence = run.sequences[output.sequence];
+    RequestTimes& times = times_[run.ranks[output.sequence]];
     const std::int64_t count = std::min(output.count, may);
     if (run.stream) run.shape.tokens(out, output.sequence, count, output.finished && count == output.count);
     const double gap = engine_->real_seconds(output.at - run.last_at[output.sequence]);

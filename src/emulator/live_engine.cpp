@@ -2,20 +2,41 @@
 
 #include <cmath>
 #include <utility>
+#include <variant>
+
+#include "emulator/dense_ranks.hpp"
 
 namespace evenkeel::emulator {
 
-Result<std::shared_ptr<LiveEngine>> LiveEngine::start(http::EventLoop& loop, const engine::EngineConfig& config,
-                                                      double scale) {
-  auto model = engine::make_engine(config);
-  if (!model) return tl::unexpected<Error>(model.error());
-  std::shared_ptr<LiveEngine> live(new LiveEngine(loop, std::move(*model), scale));
+Result<std::shared_ptr<LiveEngine>> LiveEngine::start(http::EventLoop& loop, const LiveEngineOptions& options) {
+  std::unique_ptr<engine::EngineModel> model;
+  if (options.sync) {
+    auto made = engine::make_engine(options.config);
+    if (!made) return tl::unexpected<Error>(made.error());
+    model = std::move(*made);
+  } else {
+    auto made = DenseRanks::make(options.config);
+    if (!made) return tl::unexpected<Error>(made.error());
+    model = std::move(*made);
+  }
+  std::shared_ptr<LiveEngine> live(new LiveEngine(loop, std::move(model), options));
   live->driver_ = &loop.spawn(drive, live);
   return live;
 }
 
-LiveEngine::LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model, double scale)
-    : loop_(loop), model_(std::move(model)), scale_(scale), anchor_real_(loop.now()) {}
+LiveEngine::LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model,
+                       const LiveEngineOptions& options)
+    : loop_(loop),
+      model_(std::move(model)),
+      scale_(options.scale),
+      balancer_(options.balancing, model_->ranks()),
+      meter_(model_->ranks(), options.config.slots,
+             options.sync && std::holds_alternative<engine::StepLaw>(options.config.law)),
+      in_flight_(model_->ranks()),
+      received_(model_->ranks()),
+      steps_(model_->ranks()),
+      told_(model_->ranks()),
+      anchor_real_(loop.now()) {}
 
 Time LiveEngine::now() const {
   if (stalled_) return anchor_engine_;
@@ -57,11 +78,13 @@ void LiveEngine::catch_up() {
   const Time until = now();
   const auto due = model_->next_event();
   if (!due || *due > until) return;
-  // advance() stops behind the end of a step so that its driver can react; nobody here reacts within a turn.
-  while (true) {
-    model_->advance(until, *this);
-    const auto next = model_->next_event();
-    if (!next || *next > until) break;
+  ++catch_ups_;
+  catching_up_to_ = until;
+  // Instant by instant, and a step's end apart from the start of the next, so that the meter sees what stands between.
+  for (auto next = due; next && *next <= until; next = model_->next_event()) {
+    balancer_.see(*next, *model_);
+    model_->advance(*next, *this);
+    meter_.look(*next, *model_);
   }
   history_.note(loop_.now(), *model_);
 }
@@ -74,17 +97,29 @@ engine::SubmitOutcome LiveEngine::submit(const engine::EngineRequest& request, I
   catch_up();
   const auto outcome = model_->submit(now(), request);
   if (outcome == engine::SubmitOutcome::accepted) {
-    routes_.emplace(request.id, Route{&inbox, sequence});
+    routes_.emplace(request.id, Route{.inbox = &inbox, .sequence = sequence, .rank = request.rank});
+    ++in_flight_[request.rank];
+    ++received_[request.rank];
     wake_driver();
   }
   return outcome;
 }
 
 void LiveEngine::abort(engine::RequestId id) {
-  if (routes_.erase(id) == 0) return;
+  const auto found = routes_.find(id);
+  if (found == routes_.end()) return;
+  --in_flight_[found->second.rank];
+  routes_.erase(found);
   catch_up();
   (void)model_->abort(now(), id);
+  meter_.look_after_abort(now(), *model_);
   wake_driver();
+}
+
+std::size_t LiveEngine::choose_rank() {
+  catch_up();
+  balancer_.see(now(), *model_);
+  return balancer_.choose(in_flight_);
 }
 
 void LiveEngine::set_stalled(bool stalled) {
@@ -95,40 +130,60 @@ void LiveEngine::set_stalled(bool stalled) {
   wake_driver();
 }
 
-std::size_t LiveEngine::least_loaded_rank() const {
-  std::size_t best = 0;
-  std::int64_t least = -1;
-  for (std::size_t rank = 0; rank < ranks(); ++rank) {
-    const auto books = model_->books(rank);
-    const std::int64_t load = books.running + books.waiting;
-    if (least < 0 || load < least) {
-      least = load;
-      best = rank;
-    }
-  }
-  return best;
-}
-
 void LiveEngine::on_event(const engine::EngineEvent& event) {
   using Kind = engine::EngineEvent::Kind;
-  if (event.kind != Kind::tokens && event.kind != Kind::finished) return;
-  const auto found = routes_.find(event.id);
+  switch (event.kind) {
+    case Kind::preempted: return;
+    case Kind::started: {
+      const auto found = routes_.find(event.id);
+      if (found == routes_.end() || std::exchange(found->second.started, true)) return;
+      found->second.started_at = event.at;
+      return;
+    }
+    case Kind::tokens:
+      deliver(event.at, {.id = event.id, .count = static_cast<std::int32_t>(event.count.value())});
+      return;
+    case Kind::finished: finish(event.id, event.at); return;
+  }
+}
+
+void LiveEngine::on_deliveries(Time at, std::span<const engine::Delivery> deliveries) {
+  for (const engine::Delivery& each : deliveries) deliver(at, each);
+}
+
+void LiveEngine::deliver(Time at, const engine::Delivery& delivery) {
+  meter_.tokens(delivery.count);
+  const auto found = routes_.find(delivery.id);
+  if (found == routes_.end()) return;
+  Route& route = found->second;
+  route.generated += delivery.count;
+  route.inbox->outputs.push_back({route.sequence, delivery.count, false, at});
+  route.inbox->fiber.wake();
+  if (delivery.finished) finish(delivery.id, at);
+}
+
+void LiveEngine::finish(engine::RequestId id, Time at) {
+  const auto found = routes_.find(id);
   if (found == routes_.end()) return;
   const Route route = found->second;
+  routes_.erase(found);
+  --in_flight_[route.rank];
+  meter_.finished(at - route.started_at, route.generated);
+  // The finish belongs to the last token, which came at the same instant.
   auto& outputs = route.inbox->outputs;
-  if (event.kind == Kind::tokens) {
-    outputs.push_back({route.sequence, event.count.value(), false, event.at});
-  } else {
-    // The finish belongs to the last token, which came at the same instant.
-    routes_.erase(found);
-    for (auto it = outputs.rbegin(); it != outputs.rend(); ++it) {
-      if (it->sequence == route.sequence) {
-        it->finished = true;
-        break;
-      }
-    }
+  for (auto it = outputs.rbegin(); it != outputs.rend(); ++it) {
+    if (it->sequence != route.sequence) continue;
+    it->finished = true;
+    break;
   }
   route.inbox->fiber.wake();
+}
+
+void LiveEngine::on_step(const engine::StepReport& report) {
+  const bool late = told_[report.first_rank] == catch_ups_;
+  for (std::size_t i = 0; i < report.ranks.size(); ++i) ++steps_[report.first_rank + i];
+  told_[report.first_rank] = catch_ups_;
+  meter_.step(report, catching_up_to_, late);
 }
 
 }  // namespace evenkeel::emulator

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "emulator/gauge_history.hpp"
+#include "emulator/meter.hpp"
+#include "emulator/rank_balancer.hpp"
 #include "engine/model.hpp"
 #include "http/loop.hpp"
 
@@ -25,14 +27,21 @@ struct Inbox {
   std::vector<Output> outputs{};
 };
 
+struct LiveEngineOptions {
+  engine::EngineConfig config;
+  bool sync = true;  ///< several ranks share each step; else each steps by itself
+  RankBalancing balancing = RankBalancing::current;
+  double scale = 1;
+};
+
 /// An engine model whose clock is driven by a loop's: engine time runs `scale` times as fast as real time, or
 /// stands still while stalled. Loop thread only. Events keep the model's own times, so a late wake-up of the
 /// loop delays their delivery but not the engine.
 class LiveEngine final : private engine::EngineSink, public std::enable_shared_from_this<LiveEngine> {
  public:
-  /// `config` and `scale` must be valid. The engine's fiber lives as long as the loop.
+  /// `options` must be valid. The engine's fiber lives as long as the loop.
   [[nodiscard]] static Result<std::shared_ptr<LiveEngine>> start(http::EventLoop& loop,
-                                                                 const engine::EngineConfig& config, double scale);
+                                                                 const LiveEngineOptions& options);
 
   [[nodiscard]] engine::SubmitOutcome submit(const engine::EngineRequest& request, Inbox& inbox,
                                              std::uint32_t sequence);
@@ -43,9 +52,14 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   void set_stalled(bool stalled);
 
   [[nodiscard]] std::size_t ranks() const { return model_->ranks(); }
-  /// The rank with the fewest requests, the first of equals.
-  [[nodiscard]] std::size_t least_loaded_rank() const;
+  /// The rank that the engine itself gives the next request.
+  [[nodiscard]] std::size_t choose_rank();
   [[nodiscard]] engine::EngineBooks books(std::size_t rank) const { return model_->books(rank); }
+  [[nodiscard]] std::int64_t steps(std::size_t rank) const { return steps_[rank]; }  ///< empty ones too
+  /// Sequences that the rank was ever given.
+  [[nodiscard]] std::int64_t received(std::size_t rank) const { return received_[rank]; }
+  [[nodiscard]] Measured measured() const { return meter_.result(); }
+  void restart_measuring() { meter_.restart(now()); }
   /// Engine time now.
   [[nodiscard]] Time now() const;
   [[nodiscard]] double real_seconds(Duration engine_time) const { return to_seconds(engine_time) / scale_; }
@@ -58,19 +72,35 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   struct Route {
     Inbox* inbox = nullptr;
     std::uint32_t sequence = 0;
+    std::size_t rank = 0;
+    bool started = false;
+    Time started_at;
+    std::int64_t generated = 0;
   };
 
-  LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model, double scale);
+  LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model, const LiveEngineOptions& options);
   static http::Task<void> drive(http::Fiber& fiber, std::shared_ptr<LiveEngine> self);
   void catch_up();
   void wake_driver();
   void set_anchor();
   [[nodiscard]] Time real_time_of(Time engine_time) const;
   void on_event(const engine::EngineEvent& event) override;
+  void on_deliveries(Time at, std::span<const engine::Delivery> deliveries) override;
+  void on_step(const engine::StepReport& report) override;
+  void deliver(Time at, const engine::Delivery& delivery);
+  void finish(engine::RequestId id, Time at);
 
   http::EventLoop& loop_;
   std::unique_ptr<engine::EngineModel> model_;
   double scale_;
+  RankBalancer balancer_;
+  Meter meter_;
+  std::vector<std::int64_t> in_flight_;  ///< by rank
+  std::vector<std::int64_t> received_;   ///< by rank
+  std::vector<std::int64_t> steps_;      ///< by rank
+  std::vector<std::uint64_t> told_;      ///< by rank: the catch-up in which its last step was told
+  std::uint64_t catch_ups_ = 0;
+  Time catching_up_to_;
   bool stalled_ = false;
   Time anchor_real_;  ///< when engine time was anchor_engine_
   Time anchor_engine_;

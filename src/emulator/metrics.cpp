@@ -53,14 +53,14 @@ class Page {
   template <class Value>
   void lines(std::string_view name, Value value, std::string_view middle = {}, std::string_view last = {}) {
     for (std::size_t rank = 0; rank < view_.gauges.size(); ++rank) {
-      out_ += fmt::format("{}{{engine=\"{}\",{}{}{}}} {}\n", name, rank, middle, model_, last,
+      out_ += fmt::format("{}{{engine=\"{}\",{}{}{}}} {}\n", name, view_.first_rank + rank, middle, model_, last,
                           number(static_cast<double>(value(view_.gauges[rank]))));
     }
   }
   void histogram(std::string_view name, std::string_view help, BucketHistogram RequestTimes::*which) {
     header(name, "histogram", help);
     for (std::size_t rank = 0; rank < view_.times.size(); ++rank) {
-      (view_.times[rank].*which).append(out_, name, fmt::format("engine=\"{}\"", rank), model_);
+      (view_.times[rank].*which).append(out_, name, fmt::format("engine=\"{}\"", view_.first_rank + rank), model_);
     }
   }
   void header(std::string_view name, std::string_view type, std::string_view help) {
@@ -118,7 +118,7 @@ void append_config(Page& page, const MetricsView& view) {
         R"(vllm:cache_config_info{{block_size="{}",cache_dtype="auto",enable_prefix_caching="False",engine="{}",)"
         R"(gpu_memory_utilization="0.92",kv_cache_size_tokens="{}",num_cpu_blocks="None",num_gpu_blocks="{}",)"
         "sliding_window=\"None\"}} 1.0\n",
-        config.block_size, rank, config.usable_blocks() * config.block_size, config.total_blocks());
+        config.block_size, view.first_rank + rank, config.usable_blocks() * config.block_size, config.total_blocks());
   }
 }
 

@@ -43,6 +43,7 @@ struct MetricsView {
   const engine::EngineConfig& config;
   std::span<const engine::EngineGauges> gauges;  ///< by rank
   std::span<const RequestTimes> times;           ///< by rank
+  std::size_t first_rank = 0;                    ///< the number of the first of them
 };
 
 /// /metrics in Prometheus' text format, with vLLM's names and labels.

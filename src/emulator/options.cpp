@@ -1,18 +1,42 @@
 #include "emulator/options.hpp"
 
+#include <variant>
+
 #include <fmt/format.h>
 
+#include "emulator/dense_ranks.hpp"
+
 namespace evenkeel::emulator {
+namespace {
+
+Result<void> validate_engine(const EmulatorOptions& options) {
+  const bool table = std::holds_alternative<engine::RateLaw>(options.engine.law);
+  if (options.sync && table && options.engine.ranks > 1) {
+    return failure(
+        fmt::format("ranks is {}: a rate table has no steps to share; allowed: 1, or ranks that step by themselves",
+                    options.engine.ranks));
+  }
+  // Everything but the law's refusal to be shared holds for ranks that step by themselves, too.
+  if (options.sync || !table) return engine::validate(options.engine);
+  return engine::validate(DenseRanks::config_of_rank(options.engine, 0));
+}
+
+}  // namespace
 
 Result<void> validate(const EmulatorOptions& options) {
   constexpr std::size_t most_replicas = 64;
   constexpr std::size_t longest_name = 256;
+  constexpr std::size_t most_ports = 1024;
   if (options.replicas < 1 || options.replicas > most_replicas) {
     return failure(fmt::format("replicas is {}; allowed: 1 to {}", options.replicas, most_replicas));
   }
-  if (options.port != 0 && options.port + options.replicas - 1 > 65535) {
-    return failure(
-        fmt::format("port {} leaves no room for {} consecutive ports up to 65535", options.port, options.replicas));
+  const std::size_t ports = options.replicas * ports_each(options);
+  if (ports > most_ports) {
+    return failure(fmt::format("{} replicas of {} ranks are {} ports; allowed: at most {}", options.replicas,
+                               options.engine.ranks, ports, most_ports));
+  }
+  if (options.port != 0 && options.port + ports - 1 > 65535) {
+    return failure(fmt::format("port {} leaves no room for {} consecutive ports up to 65535", options.port, ports));
   }
   if (options.model.empty() || options.model.size() > longest_name) {
     return failure(fmt::format("the model name has {} bytes; allowed: 1 to {}", options.model.size(), longest_name));
@@ -21,7 +45,10 @@ Result<void> validate(const EmulatorOptions& options) {
     return failure(fmt::format("time scale is {}; allowed: 0.001 to 1000", options.time_scale));
   }
   if (!options.draw_output) return failure("a law of output lengths is wanted");
-  return engine::validate(options.engine);
+  if (options.engine.ranks == 1 && (options.rank_ports || !options.sync)) {
+    return failure(fmt::format("{} is for several ranks, and ranks is 1", options.sync ? "rank_ports" : "sync off"));
+  }
+  return validate_engine(options);
 }
 
 }  // namespace evenkeel::emulator

@@ -7,6 +7,8 @@
 
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "emulator/faults.hpp"
+#include "emulator/rank_balancer.hpp"
 #include "engine/config.hpp"
 
 namespace evenkeel::emulator {
@@ -17,11 +19,15 @@ enum class MetricNames : std::uint8_t { current, old, both };
 /// Everything an emulator is told at its start.
 struct EmulatorOptions {
   std::string host = "127.0.0.1";
-  std::uint16_t port = 0;    ///< of the first replica; 0 = a free one for each
+  std::uint16_t port = 0;    ///< of the first engine; 0 = a free one for each
   std::size_t replicas = 1;  ///< 1 to 64, on consecutive ports, each with an engine of its own
   std::string model;         ///< the served name, 1 to 256 bytes
   engine::EngineConfig engine;
-  double time_scale = 1;  ///< engine seconds a real second, [0.001, 1000]
+  bool sync = true;         ///< several ranks share each step; else each steps by itself
+  bool rank_ports = false;  ///< a port for each rank, on consecutive ports, instead of one for all
+  RankBalancing balancing = RankBalancing::current;  ///< of requests that name no rank; no effect with rank_ports
+  Faults faults;                                     ///< in force from the start, at every port
+  double time_scale = 1;                             ///< engine seconds a real second, [0.001, 1000]
   /// Text and length of an answer are a hash of this and of the prompt: every replica and every emulator of
   /// the same seed gives the same answer to the same request.
   std::uint64_t seed = 1;
@@ -29,6 +35,11 @@ struct EmulatorOptions {
   /// Output tokens of a request that does not say how many (a draw below 1 counts as 1). Must be set.
   std::function<std::int64_t(Random&)> draw_output;
 };
+
+/// Ports of one engine.
+[[nodiscard]] inline std::size_t ports_each(const EmulatorOptions& options) {
+  return options.rank_ports ? options.engine.ranks : 1;
+}
 
 /// Names the first setting that is out of bounds, and the bounds.
 [[nodiscard]] Result<void> validate(const EmulatorOptions& options);

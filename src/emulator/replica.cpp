@@ -61,23 +61,25 @@ struct InFlight {
 }  // namespace
 
 Result<std::shared_ptr<Replica>> Replica::open(http::EventLoop& loop, const EmulatorOptions& options,
-                                               std::uint16_t port) {
+                                               std::uint16_t port, std::shared_ptr<LiveEngine> engine,
+                                               std::optional<std::size_t> own_rank) {
   const auto at = http::resolve(options.host, port);
   if (!at) return tl::unexpected<Error>(at.error());
-  auto engine = LiveEngine::start(loop, options.engine, options.time_scale);
-  if (!engine) return tl::unexpected<Error>(engine.error());
-  std::shared_ptr<Replica> replica(new Replica(loop, options, std::move(*engine)));
+  std::shared_ptr<Replica> replica(new Replica(loop, options, std::move(engine), own_rank));
   if (auto listening = replica->listen(*at); !listening) return tl::unexpected<Error>(listening.error());
   const auto actual = http::resolve(options.host, replica->servers_.back()->port());
   if (!actual) return tl::unexpected<Error>(actual.error());
   replica->address_ = *actual;
+  replica->apply(options.faults);
   return replica;
 }
 
-Replica::Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine)
+Replica::Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine,
+                 std::optional<std::size_t> own_rank)
     : loop_(loop),
       options_(options),
       engine_(std::move(engine)),
+      own_rank_(own_rank),
       times_(engine_->ranks()),
       ids_(mix64(options.seed) ^ static_cast<std::uint64_t>(loop.now().time_since_epoch().count())),
       created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
@@ -109,7 +111,7 @@ Task<void> Replica::pause_listening(Fiber& fiber, std::shared_ptr<Replica> self,
 }
 
 void Replica::apply(const Faults& faults) {
-  const bool lag_changed = faults.gauge_lag_ms != faults_.now().gauge_lag_ms;
+  const Faults before = faults_.now();
   Faults kept = faults;
   if (kept.unlisten_ms > 0 && !listening_paused_) {
     listening_paused_ = true;
@@ -117,8 +119,9 @@ void Replica::apply(const Faults& faults) {
   }
   kept.unlisten_ms = 0;
   faults_.set(kept);
-  engine_->set_stalled(kept.stall);
-  if (lag_changed) engine_->set_gauge_lag(std::chrono::milliseconds(kept.gauge_lag_ms));
+  // These are the engine's, which several endpoints may share: the last word counts.
+  if (kept.stall != before.stall) engine_->set_stalled(kept.stall);
+  if (kept.gauge_lag_ms != before.gauge_lag_ms) engine_->set_gauge_lag(std::chrono::milliseconds(kept.gauge_lag_ms));
 }
 
 Task<bool> Replica::refuse(Responder& responder, const ApiError& error, Endpoint endpoint) {
@@ -203,9 +206,7 @@ Task<void> Replica::show(Fiber& fiber, const ServerRequest& request, Responder& 
       while (!fiber.deadline_passed() && !responder.client_gone()) co_await fiber.wait();
       fiber.clear_deadline();
     }
-    const auto gauges = engine_->gauges();
-    const MetricsView view{options_.model, options_.metric_names, options_.engine, gauges, times_};
-    (void)co_await responder.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_page(view));
+    (void)co_await responder.send(200, "text/plain; version=0.0.4; charset=utf-8", metrics_text());
   }
 }
 
@@ -275,12 +276,17 @@ Task<void> Replica::tokens(const ServerRequest& request, Responder& responder) {
 
 Task<void> Replica::control(const ServerRequest& request, Responder& responder) {
   if (request.path == "/emulator/state" && request.method == "GET") {
-    (void)co_await responder.send(200, json_type, state_json());
+    (void)co_await responder.send(200, json_type, state_json(*engine_, counters_, connections()));
+  } else if (request.path == "/emulator/measure" && request.method == "POST") {
+    const std::string ended = measured_json(engine_->measured());
+    engine_->restart_measuring();
+    (void)co_await responder.send(200, json_type, ended);
   } else if (request.path == "/emulator/faults") {
     co_await set_faults(request, responder);
   } else {
-    (void)co_await responder.send(
-        404, json_type, R"({"error":"there are GET /emulator/state and GET, POST and DELETE /emulator/faults"})");
+    (void)co_await responder.send(404, json_type,
+                                  R"({"error":"there are GET /emulator/state, POST /emulator/measure and GET, POST )"
+                                  R"(and DELETE /emulator/faults"})");
   }
 }
 
@@ -326,27 +332,21 @@ std::string Replica::models_json() const {
   return json::serialize(json::object{{"object", "list"}, {"data", json::array{card}}});
 }
 
-std::string Replica::state_json() const {
-  namespace json = boost::json;
-  engine::EngineBooks sum;
-  for (std::size_t rank = 0; rank < engine_->ranks(); ++rank) {
-    const auto books = engine_->books(rank);
-    sum.running += books.running;
-    sum.waiting += books.waiting;
-    sum.used_blocks += books.used_blocks;
-    sum.kv_tokens += books.kv_tokens;
+std::string Replica::metrics_text() const {
+  const auto gauges = engine_->gauges();
+  MetricsView view{options_.model, options_.metric_names, options_.engine, gauges, times_};
+  if (own_rank_) {
+    view.gauges = view.gauges.subspan(*own_rank_, 1);
+    view.times = view.times.subspan(*own_rank_, 1);
+    view.first_rank = *own_rank_;
   }
-  std::size_t connections = 0;
-  for (const auto& server : servers_) connections += server->connections();
-  return json::serialize(json::object{{"running", sum.running},
-                                      {"waiting", sum.waiting},
-                                      {"kv_tokens", sum.kv_tokens.value()},
-                                      {"used_blocks", sum.used_blocks},
-                                      {"received", counters_.received},
-                                      {"completed", counters_.completed},
-                                      {"aborted", counters_.aborted},
-                                      {"faulted", counters_.faulted},
-                                      {"open_connections", connections}});
+  return metrics_page(view);
+}
+
+std::size_t Replica::connections() const {
+  std::size_t open = 0;
+  for (const auto& server : servers_) open += server->connections();
+  return open;
 }
 
 }  // namespace evenkeel::emulator

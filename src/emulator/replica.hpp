@@ -13,31 +13,27 @@
 #include "emulator/options.hpp"
 #include "emulator/request.hpp"
 #include "emulator/shape.hpp"
+#include "emulator/state_page.hpp"
 #include "http/server.hpp"
 
 namespace evenkeel::emulator {
 
-/// One emulated engine behind one port. Loop thread only.
+/// One endpoint of an emulated engine: all its ranks, or one of them, behind one port. Loop thread only.
 class Replica : public std::enable_shared_from_this<Replica> {
  public:
-  /// `options` must be valid; `port` 0 takes a free one.
+  /// `options` must be valid; `port` 0 takes a free one. `own_rank`: the one rank that it serves.
   [[nodiscard]] static Result<std::shared_ptr<Replica>> open(http::EventLoop& loop, const EmulatorOptions& options,
-                                                             std::uint16_t port);
+                                                             std::uint16_t port, std::shared_ptr<LiveEngine> engine,
+                                                             std::optional<std::size_t> own_rank);
   [[nodiscard]] std::uint16_t port() const { return address_.port(); }
   /// Lets go of the server. The loop must not run after it.
   void close() { servers_.clear(); }
 
  private:
-  struct Counters {
-    std::int64_t received = 0;   ///< generation requests that were taken
-    std::int64_t completed = 0;  ///< answered to their end
-    std::int64_t aborted = 0;    ///< their client went first
-    std::int64_t faulted = 0;    ///< a fault ended them
-    std::int64_t in_flight = 0;  ///< HTTP requests, as /load counts them
-  };
   struct Run;
 
-  Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine);
+  Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine,
+          std::optional<std::size_t> own_rank);
   Result<void> listen(const http::Address& at);
   static http::Task<void> pause_listening(http::Fiber& fiber, std::shared_ptr<Replica> self, Duration time);
 
@@ -52,6 +48,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   http::Task<void> count_tokens(const http::ServerRequest& request, http::Responder& responder);
 
   /// generation.cpp
+  [[nodiscard]] tl::expected<std::optional<std::size_t>, ApiError> rank_of(const http::ServerRequest& request) const;
   http::Task<void> generate(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder,
                             Endpoint endpoint);
   http::Task<void> follow(Run& run, http::Responder& responder);
@@ -63,11 +60,13 @@ class Replica : public std::enable_shared_from_this<Replica> {
   http::Task<bool> refuse(http::Responder& responder, const ApiError& error, Endpoint endpoint = Endpoint::chat);
   void apply(const Faults& faults);
   [[nodiscard]] std::string models_json() const;
-  [[nodiscard]] std::string state_json() const;
+  [[nodiscard]] std::string metrics_text() const;
+  [[nodiscard]] std::size_t connections() const;
 
   http::EventLoop& loop_;
   EmulatorOptions options_;
   std::shared_ptr<LiveEngine> engine_;
+  std::optional<std::size_t> own_rank_;
   http::Address address_;  ///< with the actual port
   /// The last one listens; the others wait for their connections to end.
   std::vector<std::unique_ptr<http::Server>> servers_;

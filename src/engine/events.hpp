@@ -69,6 +69,7 @@ struct StepReport {
   Time start;
   Time end;
   std::span<const RankStep> ranks;
+  std::size_t first_rank = 0;  ///< which rank `ranks` begins with: not 0 only where ranks step by themselves
 };
 
 /// What one step brought one request.

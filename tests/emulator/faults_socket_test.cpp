@@ -213,6 +213,15 @@ TEST(Options, AreRefusedInWords) {
             }).find("65535"),
             std::string::npos);
   EXPECT_NE(complaint([](EmulatorOptions& o) { o.engine.slots = 0; }), "");
+  EXPECT_NE(complaint([](EmulatorOptions& o) { o.engine.ranks = 2; }).find("step by themselves"), std::string::npos);
+  EXPECT_NE(complaint([](EmulatorOptions& o) { o.rank_ports = true; }).find("ranks is 1"), std::string::npos);
+  EXPECT_NE(complaint([](EmulatorOptions& o) {
+              o.sync = false;
+              o.engine.ranks = 32;
+              o.rank_ports = true;
+              o.replicas = 64;
+            }).find("2048 ports"),
+            std::string::npos);
 }
 
 }  // namespace

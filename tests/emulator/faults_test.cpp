@@ -23,7 +23,8 @@ TEST(Faults, AChangeLeavesOtherFaultsAndNullClearsOne) {
 TEST(Faults, WhatIsShownCanBeGivenBack) {
   const auto faults =
       change_faults({}, R"({"stall":true,"status":500,"status_probability":0.25,"status_count":3,"seed":9,
-    "truncate_after_tokens":2,"health_status":503,"gauge_lag_ms":10,"metrics_delay_ms":20,"drop_probability":0.5,"error_event_first":true})");
+    "truncate_after_tokens":2,"health_status":503,"gauge_lag_ms":10,"metrics_delay_ms":20,"drop_probability":0.5,"error_event_first":true,
+    "ignore_rank_header":true})");
   ASSERT_TRUE(faults.has_value());
   EXPECT_EQ(change_faults({}, faults_json(*faults)).value(), *faults);
 }
