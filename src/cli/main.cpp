@@ -7,6 +7,7 @@
 #include "cli/emulate.hpp"
 #include "cli/forecast.hpp"
 #include "cli/replay.hpp"
+#include "cli/retrace.hpp"
 #include "cli/serve.hpp"
 #include "cli/simulate.hpp"
 
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_demo(app, exit_code);
   evenkeel::cli::add_forecast(app, exit_code);
   evenkeel::cli::add_simulate(app, exit_code);
+  evenkeel::cli::add_retrace(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& said) {

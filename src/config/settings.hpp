@@ -91,6 +91,7 @@ struct ServeSettings {
   PoolSettings pool;
   LimitSettings limits;
   std::string access_log = "off";  ///< a file, "-" for standard output, or "off"
+  std::string record = "off";      ///< a file for all that decisions rest on, or "off"
   bool receipts = true;            ///< X-Evenkeel-* on answers
   bool metrics_on_public_port = false;
   bool trust_client_transfer = false;  ///< keep transfer and rank fields that clients send

@@ -91,6 +91,8 @@ vector<Setting<ServeSettings>> top_level() {
       {"", "max_in_flight", "--max-in-flight", number<S, std::int64_t>(&S::max_in_flight, 0, 1'000'000),
        "Requests at once per worker; 0 = what the engine tells, else the default of its kind"},
       {"", "access_log", "--access-log", Text<S>{&S::access_log, {}}, "A file, \"-\" for standard output, or \"off\""},
+      {"", "record", "--record", Text<S>{&S::record, {}},
+       "A file for all that decisions rest on, see docs/recording.md, or \"off\""},
       {"", "receipts", "--receipts", Switch<S>{&S::receipts}, "X-Evenkeel-* fields on answers"},
       {"", "metrics_on_public_port", "--metrics-on-public-port", Switch<S>{&S::metrics_on_public_port},
        "Serve /metrics to clients too"},

@@ -7,21 +7,44 @@ namespace evenkeel::dispatch {
 
 using fleet::Refusal;
 
+/// One input being worked off: holds the lock, knows the time, keeps the tape, measures itself.
+class Dispatcher::Turn {
+ public:
+  Turn(Dispatcher& owner, const Ask& asked) : owner_(owner), lock_(owner.mutex_), now(owner.clock_.now()) {
+    if (owner.tape_ != nullptr) owner.tape_->begin(asked, now);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (owner_.tape_ != nullptr) owner_.tape_->finish();
+    owner_.held_.note(owner_.clock_.now() - now);
+  }
+
+ private:
+  Dispatcher& owner_;
+  const std::lock_guard<std::mutex> lock_;
+
+ public:
+  const Time now;
+};
+
 Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
-                       std::uint64_t seed)
+                       std::uint64_t seed, Tape* tape)
     : options_(options),
       clock_(clock),
+      tape_(tape),
+      books_(tape),
       policy_(std::move(policy)),
       random_(seed),
-      roster_(options.prompt_weight),
+      roster_(options.prompt_weight, books_),
       wants_running_(policy_->wants_running()),
       plans_jointly_(policy_->plans_jointly()) {}
 
 // --- the fleet -------------------------------------------------------------------------------------------
 
 WorkerId Dispatcher::add_worker(WorkerSpec spec) {
-  const std::lock_guard lock(mutex_);
-  const Time now = clock_.now();
+  const Turn turn(*this, ask::AddWorker{spec});
+  const Time now = turn.now;
   const WorkerId id = roster_.add(std::move(spec), now).id;
   note_routability(now);
   return id;
@@ -30,8 +53,8 @@ WorkerId Dispatcher::add_worker(WorkerSpec spec) {
 void Dispatcher::set_state(WorkerId id, WorkerState state) {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
-    const Time now = clock_.now();
+    const Turn turn(*this, ask::SetState{id, state});
+    const Time now = turn.now;
     roster_.get(id).state = state;
     note_routability(now);
     step_models(nullptr, now, verdicts);
@@ -42,8 +65,8 @@ void Dispatcher::set_state(WorkerId id, WorkerState state) {
 void Dispatcher::set_models(WorkerId id, std::vector<ModelId> models) {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
-    const Time now = clock_.now();
+    const Turn turn(*this, ask::SetModels{id, models});
+    const Time now = turn.now;
     roster_.get(id).spec.models = std::move(models);
     note_routability(now);
     step_models(nullptr, now, verdicts);
@@ -54,20 +77,20 @@ void Dispatcher::set_models(WorkerId id, std::vector<ModelId> models) {
 void Dispatcher::set_max_in_flight(WorkerId id, std::int64_t limit) {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(*this, ask::SetMaxInFlight{id, limit});
     roster_.get(id).spec.max_in_flight = limit;
-    step_models(nullptr, clock_.now(), verdicts);
+    step_models(nullptr, turn.now, verdicts);
   }
   tell(verdicts);
 }
 
 void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::SetStepTime{id, step_time});
   roster_.get(id).step_time = step_time;
 }
 
 void Dispatcher::report(WorkerId id, const EngineReport& report) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::Report{id, report});
   roster_.report(roster_.get(id), report);
 }
 
@@ -166,6 +189,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   receipt.waited = now - arrived;
   receipt.signal_age = worker.reported == Time::min() ? Duration(-1) : now - worker.reported;
   receipt.attempt = submission.attempt;
+  if (tape_ != nullptr) tape_->placed(id, worker.id, reason);
   return granted;
 }
 
@@ -177,14 +201,17 @@ Decision Dispatcher::submit(const Submission& submission, const MakeWaiter& make
 }
 
 Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make_waiter, Verdicts& verdicts) {
-  const std::lock_guard lock(mutex_);
-  const Time now = clock_.now();
+  const Turn turn(*this, ask::Submit{submission});
+  const Time now = turn.now;
   ModelState& model = model_state(submission.model);
   const RequestId id{next_request_++};
   if (!closed_ && !paused_ && !put_off(submission.model, now, verdicts)) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }
-  if (const auto refusal = refusal_for(submission, model, now)) return Refused{*refusal, retry_after(model, now)};
+  if (const auto refusal = refusal_for(submission, model, now)) {
+    if (tape_ != nullptr) tape_->refused(id, *refusal);
+    return Refused{*refusal, retry_after(model, now)};
+  }
   Waiting waiting;
   waiting.id = id;
   waiting.submission = submission;
@@ -204,12 +231,12 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
 }
 
 fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::LeaseAt{worker, submission});
   WorkerRecord& record = roster_.get(worker);
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
   if (wants_running_) record.running_leases.add(lease, submission.prompt_key);
-  roster_.note_change(record, clock_.now());
+  roster_.note_change(record, turn.now);
   return lease;
 }
 
@@ -219,18 +246,20 @@ bool Dispatcher::admissible(const Submission& submission) const {
 }
 
 bool Dispatcher::cancel(RequestId id) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::Cancel{id});
   for (auto& [model_id, model] : models_) {
     if (model.pool.remove(id) != nullptr) return true;
   }
   return false;
 }
 
-void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
+void Dispatcher::lease_ended(const fleet::LeaseSummary& told) {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
-    const Time now = clock_.now();
+    const Turn turn(*this, ask::Ended{told});
+    fleet::LeaseSummary summary = told;
+    if (tape_ != nullptr) tape_->ended(summary);
+    const Time now = turn.now;
     WorkerRecord& worker = roster_.get(summary.worker);
     roster_.note_change(worker, now);
     ModelState& model = model_state(summary.model);
@@ -247,15 +276,15 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& summary) {
 }
 
 void Dispatcher::set_alarm(Alarm ring) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::SetAlarm{static_cast<bool>(ring)});
   ring_ = std::move(ring);
 }
 
 void Dispatcher::plan_due() {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
-    const Time now = clock_.now();
+    const Turn turn(*this, ask::PlanDue{});
+    const Time now = turn.now;
     if (now < plan_at_) return;
     plan_at_ = Time::max();
     step_models(nullptr, now, verdicts);
@@ -264,17 +293,17 @@ void Dispatcher::plan_due() {
 }
 
 void Dispatcher::pause() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(*this, ask::Pause{});
   paused_ = true;
 }
 
 void Dispatcher::resume(std::int64_t step) {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(*this, ask::Resume{step});
     paused_ = false;
     step_ = step;
-    step_models(nullptr, clock_.now(), verdicts);
+    step_models(nullptr, turn.now, verdicts);
   }
   tell(verdicts);
 }
@@ -282,8 +311,8 @@ void Dispatcher::resume(std::int64_t step) {
 void Dispatcher::tick() {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
-    const Time now = clock_.now();
+    const Turn turn(*this, ask::Tick{});
+    const Time now = turn.now;
     if (history_noted_ == Time::min() || now - history_noted_ >= std::chrono::milliseconds(100)) {
       roster_.note_history(now, options_.signal_lifetime);
       history_noted_ = now;
@@ -299,7 +328,7 @@ void Dispatcher::tick() {
 void Dispatcher::close() {
   Verdicts verdicts;
   {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(*this, ask::Close{});
     closed_ = true;
     for (auto& [id, model] : models_) {
       std::vector<RequestId> ids;
@@ -314,6 +343,11 @@ void Dispatcher::close() {
     }
   }
   tell(verdicts);
+}
+
+HeldTimes Dispatcher::held() const {
+  const std::lock_guard lock(mutex_);
+  return held_;
 }
 
 PoolStatus Dispatcher::pool() const {
@@ -353,6 +387,7 @@ void Dispatcher::check_due(ModelState& model, Time now, Verdicts& verdicts) {
       why = any_routable(unbarred) ? Refusal::all_tried : Refusal::no_worker;
     }
     const Duration again = retry_after(model, now);
+    if (tape_ != nullptr) tape_->refused(id, why);
     verdicts.all.push_back({model.pool.remove(id)->waiter, Refused{why, again}});
   }
 }

@@ -11,7 +11,9 @@
 
 #include "base/random.hpp"
 #include "dispatch/decayed_rate.hpp"
+#include "dispatch/held_times.hpp"
 #include "dispatch/roster.hpp"
+#include "dispatch/tape.hpp"
 #include "dispatch/waiting_pool.hpp"
 #include "routing/policy.hpp"
 
@@ -32,6 +34,8 @@ struct DispatcherOptions {
   /// plans_jointly(): a request placed during a step enters with the next one anyway. At most gather_limit.
   double gather_share = 0.1;
   Duration gather_limit = std::chrono::milliseconds(10);
+  /// A turn that has held the lock for so long leaves the rest of its planning to another. Needs an alarm.
+  Duration turn_budget = std::chrono::microseconds(50);
 };
 
 inline constexpr int default_overtake_cap = 64;
@@ -63,11 +67,11 @@ struct PoolStatus {
 /// The only thing that acts: it owns the waiting pool, asks the policy, checks what it wishes, turns placements into
 /// leases and answers every request with a lease, "wait" or a refusal. Thread-safe behind one short lock; it
 /// runs inline on the caller's thread. Selecting and counting are one step. Deterministic given the order of calls,
-/// the clock and the seed.
+/// the clock, the seed and what it reads from the books: a tape notes all of these, and must outlive it.
 class Dispatcher final : public fleet::LeaseObserver {
  public:
-  Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
-             std::uint64_t seed);
+  Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock, std::uint64_t seed,
+             Tape* tape = nullptr);
 
   // --- the fleet ---
   WorkerId add_worker(WorkerSpec spec);
@@ -109,13 +113,16 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// From now on everything that waits or comes is refused as shutting_down.
   void close();
   [[nodiscard]] PoolStatus pool() const;
+  /// How long the lock was held, each time.
+  [[nodiscard]] HeldTimes held() const;
   [[nodiscard]] std::string_view policy_name() const { return policy_->name(); }
   /// All books sound, see WorkerBooks::sound().
   [[nodiscard]] bool sound() const;
 
-  void lease_ended(const fleet::LeaseSummary& summary) override;
+  void lease_ended(const fleet::LeaseSummary& told) override;
 
  private:
+  class Turn;
   /// What must be told once the lock is released.
   struct Verdict {
     std::shared_ptr<Waiter> waiter;
@@ -151,6 +158,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   void step_models(const WorkerRecord* of, Time now, Verdicts& verdicts);
   /// The set of workers that can be routed to has changed: notes of each waiting request whether one is left for it.
   void note_routability(Time now);
+  [[nodiscard]] bool over_budget(Time began, Verdicts& verdicts);
   [[nodiscard]] bool someone_is_held(ModelState& model) const;
   bool view_fleet(ModelId id, const ModelState& model, Time now);
   void view_running();
@@ -163,7 +171,10 @@ class Dispatcher final : public fleet::LeaseObserver {
 
   const DispatcherOptions options_;
   const Clock& clock_;
+  Tape* const tape_;
+  const BooksReader books_;
   mutable std::mutex mutex_;
+  HeldTimes held_;
   std::unique_ptr<routing::Policy> policy_;
   Random random_;
   Roster roster_;

@@ -61,9 +61,10 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
     worker.busy_seconds += seconds;
   }
   worker.changed = now;
-  worker.running = worker.books.load().in_flight;
+  worker.running = books_.load(worker.books).in_flight;
   if (now - worker.observed < observe_every) return;
-  const double work = worker.books.work_done(prompt_weight_);
+  const double work = static_cast<double>(books_.value(worker.books.generated_ever())) +
+                      prompt_weight_ * static_cast<double>(books_.value(worker.books.prefilled_ever()));
   if (worker.busy_seconds > 0) {
     const double ours = worker.running_seconds / worker.busy_seconds;
     const double all = ours + worker.foreign_requests;
@@ -81,8 +82,8 @@ void Roster::note_steps(Time now) {
   for (const auto& record : records_) {
     if (record->group == 0) continue;
     GroupLoad& sum = groups_[record->group - 1].load;
-    const fleet::Load load = record->books.load();
-    sum.generated += static_cast<double>(record->books.generated_ever());
+    const fleet::Load load = books_.load(record->books);
+    sum.generated += static_cast<double>(books_.value(record->books.generated_ever()));
     sum.decoding += static_cast<double>(load.decoding);
     sum.largest = std::max(sum.largest, (load.kv_tokens() + record->foreign_tokens).as_double());
   }
@@ -92,7 +93,7 @@ void Roster::note_steps(Time now) {
 void Roster::note_history(Time now, Duration lifetime) {
   for (auto& record : records_) {
     auto& history = record->ended_history;
-    history.emplace_back(now, record->books.leases_ended());
+    history.emplace_back(now, books_.count(record->books.leases_ended()));
     while (history.size() > 1 && now - history.front().first > history_span) history.pop_front();
     note_change(*record, now);
     if (record->foreign_requests > 0 && now - record->reported > lifetime) {
@@ -113,7 +114,7 @@ void Roster::report(WorkerRecord& worker, const EngineReport& report) {
     if (when > from) break;
     ended_before = ended;
   }
-  const auto ours = static_cast<double>(worker.books.leases_begun() - ended_before);
+  const auto ours = static_cast<double>(books_.count(worker.books.leases_begun()) - ended_before);
   const double reported = report.running + report.waiting;
   worker.foreign_requests = std::max(0.0, reported - ours);
   const double share = reported > 0 ? worker.foreign_requests / reported : 0;

@@ -8,40 +8,15 @@
 
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "base/units.hpp"
 #include "dispatch/running_set.hpp"
 #include "dispatch/step_clock.hpp"
+#include "dispatch/tape.hpp"
+#include "dispatch/worker.hpp"
 #include "fleet/books.hpp"
 #include "fleet/rate_curve.hpp"
 #include "fleet/view.hpp"
 
 namespace evenkeel::dispatch {
-
-enum class WorkerState : std::uint8_t {
-  routable,
-  trial,       ///< half-open breaker: takes one request at a time
-  unroutable,  ///< dead, ejected or not yet seen alive
-  draining,    ///< takes nothing new, finishes what it has
-  removed,     ///< draining, and forgotten once empty
-};
-[[nodiscard]] std::string_view to_string(WorkerState state);
-
-struct WorkerSpec {
-  std::string name;
-  std::vector<ModelId> models;
-  std::int64_t max_in_flight = 256;
-  std::string group{};  ///< workers of one name make each step together; empty: it steps by itself
-};
-
-/// What an engine said about itself, and when it can have looked.
-struct EngineReport {
-  Time asked{};  ///< when the probe was sent
-  Time received{};
-  double running = 0;
-  double waiting = 0;
-  Tokens kv_used;      ///< zero if not told
-  Tokens kv_capacity;  ///< zero if not told
-};
 
 /// One worker: what is configured, what was reported, what was learned. Guarded by the dispatcher's lock, but
 /// for its books.
@@ -77,7 +52,7 @@ struct WorkerRecord {
 /// may point at their books.
 class Roster {
  public:
-  explicit Roster(double prompt_weight) : prompt_weight_(prompt_weight) {}
+  Roster(double prompt_weight, BooksReader books) : prompt_weight_(prompt_weight), books_(books) {}
 
   /// A name that was removed comes back as the same worker; what its engine last reported is forgotten.
   WorkerRecord& add(WorkerSpec spec, Time now);
@@ -113,6 +88,7 @@ class Roster {
   [[nodiscard]] std::uint32_t group_named(const std::string& name);
 
   double prompt_weight_;
+  BooksReader books_;
   std::vector<std::unique_ptr<WorkerRecord>> records_;
   std::vector<SyncGroup> groups_;  ///< by WorkerView::group - 1
 };

@@ -27,10 +27,11 @@ void RunningSet::remove(std::uint32_t place) {
   vacant_.push_back(place);
 }
 
-void RunningSet::append_to(std::vector<fleet::RunningView>& views) const {
+void RunningSet::append_to(std::vector<fleet::RunningView>& views, const BooksReader& books) const {
   for (const std::uint32_t number : order_) {
     const Place& place = places_[number];
-    views.push_back({place.id, place.prompt_tokens, place.generated.load(std::memory_order_relaxed), place.prompt_key});
+    const std::int64_t generated = books.value(place.generated.load(std::memory_order_relaxed));
+    views.push_back({place.id, place.prompt_tokens, generated, place.prompt_key});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "dispatch/tape.hpp"
 #include "fleet/books.hpp"
 #include "fleet/view.hpp"
 
@@ -16,7 +17,7 @@ class RunningSet {
   void add(fleet::Lease& lease, std::uint64_t prompt_key);
   void remove(std::uint32_t place);
   [[nodiscard]] std::size_t size() const { return order_.size(); }
-  void append_to(std::vector<fleet::RunningView>& views) const;
+  void append_to(std::vector<fleet::RunningView>& views, const BooksReader& books) const;
 
  private:
   struct Place {

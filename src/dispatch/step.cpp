@@ -31,7 +31,7 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.id = record->id;
     view.name = record->spec.name;
     view.max_in_flight = record->limit();
-    view.load = record->books.load();
+    view.load = books_.load(record->books);
     view.foreign_requests = record->foreign_requests;
     view.foreign_tokens = record->foreign_tokens;
     view.kv_capacity = record->kv_capacity;
@@ -60,7 +60,8 @@ std::int64_t Dispatcher::steps_made() const {
 
 void Dispatcher::view_running() {
   running_view_.clear();
-  for (const fleet::WorkerView& worker : workers_view_) roster_.get(worker.id).running_leases.append_to(running_view_);
+  for (const fleet::WorkerView& worker : workers_view_)
+    roster_.get(worker.id).running_leases.append_to(running_view_, books_);
   std::size_t begin = 0;
   for (fleet::WorkerView& worker : workers_view_) {
     const std::size_t count = roster_.get(worker.id).running_leases.size();
@@ -152,7 +153,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       const auto& allowed = request.candidates;
       if (std::find(allowed.begin(), allowed.end(), wish.worker) == allowed.end()) continue;
       WorkerRecord& worker = roster_.get(workers_view_[wish.worker].id);
-      if (worker.books.load().in_flight >= worker.limit()) continue;
+      if (books_.load(worker.books).in_flight >= worker.limit()) continue;
       if (model.pool.find(request.id) == nullptr) continue;  // wished for twice
       const WorkerId place = worker.id;
       auto entered = model.pool.enter(
@@ -165,13 +166,22 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       if (model.pool.ever_capped() != capped_before) break;
     }
     if (placed < waiting_view_.size() && model.pool.ever_capped() == capped_before) return;
+    if (over_budget(now, verdicts)) return;
   }
+}
+
+/// Whether this turn has held the lock for as long as it may: what is left to plan is put off to one of its own.
+bool Dispatcher::over_budget(Time began, Verdicts& verdicts) {
+  if (!ring_) return false;
+  const bool over = books_.value(clock_.now() - began > options_.turn_budget ? 1 : 0) != 0;
+  if (over) plan_at_ = verdicts.ring = began;
+  return over;
 }
 
 bool Dispatcher::put_off(const WorkerRecord& worker, Time now, Verdicts& verdicts) {
   if (!plans_jointly_ || !ring_ || paused_) return false;
   const StepClock* steps = roster_.steps_of(worker);
-  if (steps == nullptr || steps->step_s() == 0 || worker.books.load().in_flight == 0) return false;
+  if (steps == nullptr || steps->step_s() == 0 || books_.load(worker.books).in_flight == 0) return false;
   if (plan_at_ != Time::max()) return true;
   plan_at_ = now + std::min(options_.gather_limit, from_seconds(options_.gather_share * steps->step_s()));
   verdicts.ring = plan_at_;
@@ -195,7 +205,10 @@ void Dispatcher::step_models(const WorkerRecord* of, Time now, Verdicts& verdict
     heads_.emplace_back(head.submission.priority, head.id, id);
   }
   std::sort(heads_.begin(), heads_.end());
-  for (const auto& [priority, head, id] : heads_) step(id, models_.at(id), now, verdicts);
+  for (const auto& [priority, head, id] : heads_) {
+    step(id, models_.at(id), now, verdicts);
+    if (over_budget(now, verdicts)) return;
+  }
 }
 
 }  // namespace evenkeel::dispatch

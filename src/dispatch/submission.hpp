@@ -28,6 +28,7 @@ class Excluded {
     return false;
   }
   [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::span<const WorkerId> ids() const { return std::span(ids_).first(count_); }
 
  private:
   std::array<WorkerId, 8> ids_{};

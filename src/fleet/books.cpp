@@ -21,11 +21,6 @@ Load WorkerBooks::load() const {
           Tokens(generated_.load(acquire)), decoding_.load(acquire)};
 }
 
-double WorkerBooks::work_done(double prompt_weight) const {
-  return static_cast<double>(generated_ever_.load(relaxed)) +
-         prompt_weight * static_cast<double>(prefilled_ever_.load(relaxed));
-}
-
 bool WorkerBooks::sound() const {
   // A lease that comes or goes between two of these loads must not read as a residue. Every lease counts itself as
   // begun before all else and as ended after all else. So if `ended` had caught up with `begun` and `begun` has not

@@ -26,8 +26,6 @@ struct Load {
 class alignas(64) WorkerBooks {
  public:
   [[nodiscard]] Load load() const;
-  /// Output tokens plus `prompt_weight` times prompt tokens whose prefill is done, ever.
-  [[nodiscard]] double work_done(double prompt_weight) const;
   [[nodiscard]] std::uint64_t leases_begun() const { return begun_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t leases_ended() const { return ended_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t generated_ever() const { return generated_ever_.load(std::memory_order_relaxed); }

@@ -55,6 +55,21 @@ void append_by_worker(std::string& out, const std::vector<dispatch::WorkerStatus
   }
 }
 
+void append_held(std::string& out, const dispatch::HeldTimes& held) {
+  constexpr std::string_view name = "evenkeel_decision_held_seconds";
+  append_help(out, name, "histogram", "How long a decision held the dispatcher's lock.");
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i <= dispatch::HeldTimes::bounds; ++i) {
+    below += held.count(i);
+    const std::string bound = i < dispatch::HeldTimes::bounds
+                                  ? fmt::format("le=\"{}\"", dispatch::HeldTimes::bound_us(i) * 1e-6)
+                                  : "le=\"+Inf\"";
+    append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
+  }
+  append_sample(out, fmt::format("{}_sum", name), {}, to_seconds(held.sum()));
+  append_sample(out, fmt::format("{}_count", name), {}, static_cast<double>(below));
+}
+
 void append_requests(std::string& out, const Shards& shards) {
   append_help(out, "evenkeel_requests_total", "counter", "Requests ended, by outcome class.");
   for (const auto outcome : fleet::all_outcomes) {
@@ -155,6 +170,7 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_histogram(out, shards, "evenkeel_total_seconds", "Arrival to the end.", &ShardCounters::total);
   append_histogram(out, shards, "evenkeel_cancel_seconds", "Client seen gone to worker's connection closed.",
                    &ShardCounters::cancel);
+  append_held(out, dispatcher.held());
   append_workers(out, dispatcher, breakers);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");
   append_sample(out, "evenkeel_log_lines_dropped_total", {}, log == nullptr ? 0 : static_cast<double>(log->dropped()));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include "dispatch/recorder.hpp"
 #include "gateway/admin.hpp"
 #include "gateway/breakers.hpp"
 #include "gateway/fleet_control.hpp"
@@ -40,14 +41,24 @@ std::uint64_t seed_of(const config::ServeSettings& settings) {
   return (std::uint64_t{device()} << 32U) | device();
 }
 
+std::unique_ptr<dispatch::Recorder> make_recorder(observe::LogWriter* to, const config::ServeSettings& settings,
+                                                  std::uint64_t seed) {
+  if (to == nullptr) return nullptr;
+  return std::make_unique<dispatch::Recorder>([to](std::string_view line) { to->append(line); }, settings.policy, seed,
+                                              options_of(settings));
+}
+
 }  // namespace
 
 /// In the order in which they need each other; destroyed in reverse.
 struct Router::Parts {
-  Parts(const config::ServeSettings& chosen, std::unique_ptr<routing::Policy> policy, std::uint64_t chosen_seed)
+  Parts(const config::ServeSettings& chosen, std::unique_ptr<routing::Policy> policy, std::uint64_t chosen_seed,
+        std::unique_ptr<observe::LogWriter> recording)
       : settings(chosen),
         seed(chosen_seed),
-        dispatcher(options_of(settings), std::move(policy), clock, seed),
+        record(std::move(recording)),
+        recorder(make_recorder(record.get(), settings, seed)),
+        dispatcher(options_of(settings), std::move(policy), clock, seed, recorder.get()),
         breakers(settings.health, dispatcher, clock),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
@@ -62,6 +73,8 @@ struct Router::Parts {
   const config::ServeSettings settings;
   std::uint64_t seed;
   SteadyClock clock;
+  std::unique_ptr<observe::LogWriter> record;
+  std::unique_ptr<dispatch::Recorder> recorder;
   dispatch::Dispatcher dispatcher;
   Breakers breakers;
   RetryBudget retries;
@@ -87,7 +100,13 @@ void Router::stop() { parts_->stop_asked.store(true); }
 Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settings) {
   auto policy = routing::make_policy(settings.policy);
   if (!policy) return tl::unexpected(policy.error());
-  auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed_of(settings));
+  std::unique_ptr<observe::LogWriter> recording;
+  if (settings.record != "off") {
+    auto opened = observe::LogWriter::open(settings.record);
+    if (!opened) return tl::unexpected(opened.error());
+    recording = std::move(*opened);
+  }
+  auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed_of(settings), std::move(recording));
   if (settings.access_log != "off") {
     auto log = observe::LogWriter::open(settings.access_log);
     if (!log) return tl::unexpected(log.error());

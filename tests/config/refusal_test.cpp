@@ -85,7 +85,7 @@ TEST(Flags, AreHeldToTheSameRules) {
 
 TEST(Policy, NamesAndParametersAreHeldToWhatThePolicyTakes) {
   EXPECT_SAYS(of_text("port = 1\npolicy = \"least_wiat\"\n"),
-              "router.toml:2:10: policy \"least_wiat\" is not known, did you mean \"least_wait\"? (allowed: random, ");
+              "router.toml:2:10: policy \"least_wiat\" is not known, did you mean \"least_wait\"? (allowed: auto, random, ");
   EXPECT_SAYS(of_text("policy = \"brh[horizn=40]\"\n"),
               "router.toml:1:10: policy \"brh\" has no parameter horizn, did you mean horizon?");
   EXPECT_EQ(why(of_flags({"--policy", "brh[horizon=4000]"})),
@@ -182,7 +182,7 @@ TEST(Models, MustBeServableOnceAllWorkersAreKnown) {
 }
 
 TEST(Combinations, ThatHaveNoEffectAreRefused) {
-  EXPECT_SAYS(of_flags({"--affinity-headers", "x-user"}), "affinity_headers has no effect with policy \"least_wait\"");
+  EXPECT_SAYS(of_flags({"--affinity-headers", "x-user"}), "affinity_headers has no effect with policy \"auto\"");
   EXPECT_EQ(why(of_flags({"--affinity-headers", "x-user", "--policy", "consistent_hash"})), "");
   EXPECT_SAYS(of_flags({"--port", "80", "--admin-port", "80"}), "port and admin_port are both 80");
   EXPECT_EQ(why(of_flags({"--port", "0", "--admin-port", "0"})), "");

@@ -1,0 +1,163 @@
+#include "dispatch/recorder.hpp"
+
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.hpp"
+
+namespace evenkeel::dispatch {
+
+namespace {
+
+template <class... Args>
+void put(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
+  fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
+}
+
+/// Readers of JSON agree on numbers to 2^63.
+std::int64_t as_signed(std::uint64_t hash) { return static_cast<std::int64_t>(hash); }
+
+void put_text(std::string& out, std::string_view key, std::string_view value) {
+  put(out, ",\"{}\":", key);
+  append_json_string(out, value);
+}
+
+void put_models(std::string& out, std::span<const ModelId> models) {
+  out += ",\"models\":[";
+  for (std::size_t i = 0; i < models.size(); ++i) put(out, "{}{}", i == 0 ? "" : ",", models[i].value);
+  out += ']';
+}
+
+void put_submission(std::string& out, const Submission& what) {
+  put(out, ",\"model\":{},\"prompt\":{},\"bytes\":{},\"priority\":{},\"client\":{}", what.model.value,
+      what.prompt_tokens.value(), what.bytes.value(), what.priority, as_signed(what.client.value));
+  put(out, ",\"affinity\":{},\"key\":{},\"attempt\":{}", as_signed(what.affinity_key), as_signed(what.prompt_key),
+      what.attempt);
+  if (what.excluded.empty()) return;
+  out += ",\"excluded\":[";
+  bool first = true;
+  for (const WorkerId id : what.excluded.ids()) put(out, "{}{}", std::exchange(first, false) ? "" : ",", id.value);
+  out += ']';
+}
+
+/// Writes the name of what was asked and what came along.
+struct Put {
+  std::string& out;
+
+  void name(std::string_view name) const { put(out, ",\"ask\":\"{}\"", name); }
+  void name(std::string_view name, WorkerId worker) const {
+    put(out, ",\"ask\":\"{}\",\"worker\":{}", name, worker.value);
+  }
+
+  void operator()(const ask::AddWorker& of) const {
+    name("add_worker");
+    put_text(out, "name", of.spec.name);
+    put_models(out, of.spec.models);
+    put(out, ",\"limit\":{}", of.spec.max_in_flight);
+    put_text(out, "group", of.spec.group);
+  }
+  void operator()(const ask::SetState& of) const {
+    name("set_state", of.worker);
+    put_text(out, "state", to_string(of.state));
+  }
+  void operator()(const ask::SetModels& of) const {
+    name("set_models", of.worker);
+    put_models(out, of.models);
+  }
+  void operator()(const ask::SetMaxInFlight& of) const {
+    name("set_max_in_flight", of.worker);
+    put(out, ",\"limit\":{}", of.limit);
+  }
+  void operator()(const ask::SetStepTime& of) const {
+    name("set_step_time", of.worker);
+    put(out, ",\"fixed_s\":{},\"token_s\":{}", of.step_time.fixed_s, of.step_time.token_s);
+  }
+  void operator()(const ask::Report& of) const {
+    name("report", of.worker);
+    const EngineReport& report = of.report;
+    put(out, ",\"asked\":{},\"received\":{}", report.asked.time_since_epoch().count(),
+        report.received.time_since_epoch().count());
+    put(out, ",\"running\":{},\"waiting\":{},\"kv_used\":{},\"kv_capacity\":{}", report.running, report.waiting,
+        report.kv_used.value(), report.kv_capacity.value());
+  }
+  void operator()(const ask::SetAlarm& of) const {
+    name("set_alarm");
+    put(out, ",\"on\":{}", of.on ? 1 : 0);
+  }
+  void operator()(const ask::Submit& of) const {
+    name("submit");
+    put_submission(out, of.submission);
+  }
+  void operator()(const ask::LeaseAt& of) const {
+    name("lease_at", of.worker);
+    put_submission(out, of.submission);
+  }
+  void operator()(const ask::Cancel& of) const {
+    name("cancel");
+    put(out, ",\"request\":{}", of.request.value);
+  }
+  void operator()(const ask::Ended& of) const {
+    name("ended");
+    const fleet::LeaseSummary& lease = of.summary;
+    put(out, ",\"request\":{},\"outcome\":\"{}\",\"prompt\":{},\"output\":{},\"had_output\":{},\"held\":{}",
+        lease.request.value, fleet::to_string(lease.outcome), lease.prompt_tokens.value(), lease.output_tokens.value(),
+        lease.had_output ? 1 : 0, lease.held.count());
+  }
+  void operator()(const ask::Resume& of) const {
+    name("resume");
+    put(out, ",\"step\":{}", of.step);
+  }
+  void operator()(const ask::Pause&) const { name("pause"); }
+  void operator()(const ask::PlanDue&) const { name("plan_due"); }
+  void operator()(const ask::Tick&) const { name("tick"); }
+  void operator()(const ask::Close&) const { name("close"); }
+};
+
+}  // namespace
+
+Recorder::Recorder(Sink sink, std::string_view policy, std::uint64_t seed, const DispatcherOptions& options)
+    : sink_(std::move(sink)) {
+  put(line_, "{{\"evenkeel_recording\":1");
+  put_text(line_, "evenkeel", EVENKEEL_VERSION);
+  put_text(line_, "policy", policy);
+  put(line_, ",\"seed\":{},\"pool_requests\":{},\"pool_bytes\":{},\"pool_timeout\":{},\"unroutable_wait\":{}",
+      as_signed(seed), options.pool_requests, options.pool_bytes.value(), options.pool_timeout.count(),
+      options.unroutable_wait.count());
+  if (options.overtake_cap) put(line_, ",\"overtake_cap\":{}", *options.overtake_cap);
+  put(line_, ",\"prompt_weight\":{},\"plan_window\":{},\"signal_lifetime\":{}", options.prompt_weight,
+      options.plan_window, options.signal_lifetime.count());
+  put(line_, ",\"gather_share\":{},\"gather_limit\":{}}}\n", options.gather_share, options.gather_limit.count());
+  sink_(line_);
+}
+
+void Recorder::begin(const Ask& asked, Time now) {
+  line_.clear();
+  read_.clear();
+  became_.clear();
+  put(line_, "{{\"n\":{},\"at\":{}", ++number_, now.time_since_epoch().count());
+  std::visit(Put{line_}, asked);
+}
+
+void Recorder::read(std::int64_t& value) { put(read_, "{}{}", read_.empty() ? "" : ",", value); }
+
+void Recorder::ended(fleet::LeaseSummary&) {}  // begin() wrote it
+
+void Recorder::placed(RequestId request, WorkerId worker, std::string_view reason) {
+  put(became_, "{}[{},{},\"{}\"]", became_.empty() ? "" : ",", request.value, worker.value, reason);
+}
+
+void Recorder::refused(RequestId request, fleet::Refusal why) {
+  put(became_, "{}[{},\"{}\"]", became_.empty() ? "" : ",", request.value, fleet::to_string(why));
+}
+
+void Recorder::finish() {
+  if (!read_.empty()) put(line_, ",\"read\":[{}]", read_);
+  if (!became_.empty()) put(line_, ",\"became\":[{}]", became_);
+  line_ += "}\n";
+  sink_(line_);
+}
+
+}  // namespace evenkeel::dispatch

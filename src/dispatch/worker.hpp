@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "base/ids.hpp"
+#include "base/units.hpp"
+
+namespace evenkeel::dispatch {
+
+enum class WorkerState : std::uint8_t {
+  routable,
+  trial,       ///< half-open breaker: takes one request at a time
+  unroutable,  ///< dead, ejected or not yet seen alive
+  draining,    ///< takes nothing new, finishes what it has
+  removed,     ///< draining, and forgotten once empty
+};
+[[nodiscard]] std::string_view to_string(WorkerState state);
+
+struct WorkerSpec {
+  std::string name;
+  std::vector<ModelId> models;
+  std::int64_t max_in_flight = 256;
+  std::string group{};  ///< workers of one name make each step together; empty: it steps by itself
+};
+
+/// What an engine said about itself, and when it can have looked.
+struct EngineReport {
+  Time asked{};  ///< when the probe was sent
+  Time received{};
+  double running = 0;
+  double waiting = 0;
+  Tokens kv_used;      ///< zero if not told
+  Tokens kv_capacity;  ///< zero if not told
+};
+
+}  // namespace evenkeel::dispatch

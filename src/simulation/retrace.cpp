@@ -1,0 +1,359 @@
+#include "simulation/retrace.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "dispatch/dispatcher.hpp"
+#include "workload/json_fields.hpp"
+#include "workload/line_reader.hpp"
+
+namespace evenkeel::simulation {
+
+namespace {
+
+using workload::JsonFields;
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t most_workers = 1 << 20;
+constexpr std::int64_t most_models = 1 << 20;
+
+/// A request and what became of it: a worker, or a refusal.
+struct Fate {
+  std::int64_t request = 0;
+  std::string what;
+  friend bool operator==(const Fate&, const Fate&) = default;
+};
+
+/// Puts back what the recorded turn read, and compares what comes of it.
+class Player final : public dispatch::Tape {
+ public:
+  /// The turn to come, as recorded.
+  std::vector<std::int64_t> read_before;
+  std::vector<Fate> fates_before;
+  fleet::LeaseSummary lease_before;
+
+  std::uint64_t same = 0;
+  std::optional<std::string> difference;
+
+  void begin(const dispatch::Ask&, Time) override { at_ = fate_at_ = 0; }
+  void read(std::int64_t& value) override {
+    if (at_ < read_before.size()) {
+      value = read_before[at_];
+    } else {
+      differ("more is read from the books than was");
+    }
+    ++at_;
+  }
+  void ended(fleet::LeaseSummary& summary) override {
+    summary.outcome = lease_before.outcome;
+    summary.prompt_tokens = lease_before.prompt_tokens;
+    summary.output_tokens = lease_before.output_tokens;
+    summary.had_output = lease_before.had_output;
+    summary.held = lease_before.held;
+  }
+  void placed(RequestId request, WorkerId worker, std::string_view) override {
+    compare({static_cast<std::int64_t>(request.value), fmt::format("placed at worker {}", worker.value)});
+  }
+  void refused(RequestId request, fleet::Refusal why) override {
+    compare({static_cast<std::int64_t>(request.value), fmt::format("refused: {}", fleet::to_string(why))});
+  }
+  void finish() override {
+    if (fate_at_ < fates_before.size()) {
+      const Fate& missing = fates_before[fate_at_];
+      differ(fmt::format("request {} is not {}, as it was", missing.request, missing.what));
+    }
+    if (at_ < read_before.size()) differ("less is read from the books than was");
+  }
+
+ private:
+  void compare(const Fate& now) {
+    if (fate_at_ >= fates_before.size()) {
+      differ(fmt::format("request {} is {}, and was not", now.request, now.what));
+    } else if (const Fate& before = fates_before[fate_at_]; before != now) {
+      differ(fmt::format("request {} is {}; recorded is that request {} was {}", now.request, now.what, before.request,
+                         before.what));
+    } else {
+      ++same;
+    }
+    ++fate_at_;
+  }
+  void differ(std::string how) {
+    if (!difference) difference = std::move(how);
+  }
+
+  std::size_t at_ = 0;
+  std::size_t fate_at_ = 0;
+};
+
+/// One start of the router: its dispatcher, and the leases it has given.
+class World {
+ public:
+  World(const dispatch::DispatcherOptions& options, std::unique_ptr<routing::Policy> policy, std::uint64_t seed)
+      : dispatcher_(options, std::move(policy), clock_, seed, &player) {}
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+  ~World() { close(); }
+
+  /// One recorded turn, whose readings and fates the player has.
+  void play(const JsonFields& turn, workload::LineReader& lines);
+
+  Player player;
+
+ private:
+  struct Catch final : dispatch::Waiter {
+    explicit Catch(World& owner) : world(owner) {}
+    void granted(dispatch::Granted granted) override { world.keep(std::move(granted.lease)); }
+    void refused(dispatch::Refused) override {}
+    World& world;
+  };
+
+  [[nodiscard]] WorkerId worker_of(const JsonFields& turn) const;
+  void keep(fleet::Lease lease) { leases_[lease.request()] = std::move(lease); }
+  void submit(const dispatch::Submission& submission);
+  void end(const JsonFields& turn, workload::LineReader& lines);
+  /// What is still open ends, and is neither read nor compared.
+  void close() {
+    player.read_before.clear();
+    player.fates_before.clear();
+    leases_.clear();
+  }
+
+  ManualClock clock_;
+  std::int64_t workers_ = 0;
+  std::unordered_map<RequestId, fleet::Lease> leases_;
+  std::shared_ptr<dispatch::Waiter> catch_ = std::make_shared<Catch>(*this);
+  dispatch::Dispatcher dispatcher_;
+};
+
+WorkerId World::worker_of(const JsonFields& turn) const {
+  return {static_cast<std::uint32_t>(turn.whole("worker", 0, workers_ - 1))};
+}
+
+std::vector<ModelId> models_of(const JsonFields& turn) {
+  std::vector<ModelId> models;
+  for (const auto element : turn.array("models")) {
+    std::int64_t id = 0;
+    if (element.get(id) != simdjson::SUCCESS || id < 0 || id > most_models) {
+      turn.reject("models", fmt::format("a list of whole numbers from 0 to {}", most_models));
+    }
+    models.push_back({static_cast<std::uint32_t>(id)});
+  }
+  return models;
+}
+
+template <class Named, class Range>
+Named named(const JsonFields& turn, std::string_view key, const Range& all) {
+  const std::string_view word = turn.text(key);
+  for (const Named one : all) {
+    if (to_string(one) == word) return one;
+  }
+  turn.reject(key, "a name that this version writes");
+  return *std::begin(all);
+}
+
+dispatch::Submission submission_of(const JsonFields& turn) {
+  dispatch::Submission what;
+  what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
+  what.prompt_tokens = Tokens(turn.whole("prompt", least, most));
+  what.bytes = Bytes(turn.whole("bytes", 0, most));
+  what.priority = turn.whole("priority", least, most);
+  what.client = {static_cast<std::uint64_t>(turn.whole("client", least, most))};
+  what.affinity_key = static_cast<std::uint64_t>(turn.whole("affinity", least, most));
+  what.prompt_key = static_cast<std::uint64_t>(turn.whole("key", least, most));
+  what.attempt = static_cast<int>(turn.whole("attempt", 0, 1000));
+  if (!turn.has("excluded")) return what;
+  for (const auto element : turn.array("excluded")) {
+    std::int64_t id = 0;
+    if (element.get(id) != simdjson::SUCCESS || id < 0 || id > most_workers) turn.reject("excluded", "worker numbers");
+    what.excluded.add({static_cast<std::uint32_t>(id)});
+  }
+  return what;
+}
+
+Time time_of(const JsonFields& turn, std::string_view key) { return Time(Duration(turn.whole(key, least, most))); }
+
+dispatch::EngineReport report_of(const JsonFields& turn) {
+  constexpr double huge = std::numeric_limits<double>::max();
+  dispatch::EngineReport report;
+  report.asked = time_of(turn, "asked");
+  report.received = time_of(turn, "received");
+  report.running = turn.number("running", -huge, huge);
+  report.waiting = turn.number("waiting", -huge, huge);
+  report.kv_used = Tokens(turn.whole("kv_used", least, most));
+  report.kv_capacity = Tokens(turn.whole("kv_capacity", least, most));
+  return report;
+}
+
+void World::submit(const dispatch::Submission& submission) {
+  auto decision = dispatcher_.submit(submission, [this] { return catch_; });
+  if (auto* granted = std::get_if<dispatch::Granted>(&decision)) keep(std::move(granted->lease));
+}
+
+void World::end(const JsonFields& turn, workload::LineReader& lines) {
+  player.lease_before.outcome = named<fleet::Outcome>(turn, "outcome", fleet::all_outcomes);
+  player.lease_before.prompt_tokens = Tokens(turn.whole("prompt", 0, most));
+  player.lease_before.output_tokens = Tokens(turn.whole("output", 0, most));
+  player.lease_before.had_output = turn.whole("had_output", 0, 1) != 0;
+  player.lease_before.held = Duration(turn.whole("held", 0, most));
+  const auto lease = leases_.find({static_cast<std::uint64_t>(turn.whole("request", 0, most))});
+  if (lease == leases_.end()) return lines.reject("a lease ends that was not given");
+  fleet::Lease ending = std::move(lease->second);
+  leases_.erase(lease);
+  ending.end(player.lease_before.outcome);
+}
+
+void World::play(const JsonFields& turn, workload::LineReader& lines) {
+  constexpr std::array states = {dispatch::WorkerState::routable, dispatch::WorkerState::trial,
+                                 dispatch::WorkerState::unroutable, dispatch::WorkerState::draining,
+                                 dispatch::WorkerState::removed};
+  constexpr std::array<std::string_view, 6> of_a_worker = {"set_state",     "set_models", "set_max_in_flight",
+                                                           "set_step_time", "report",     "lease_at"};
+  clock_.set(time_of(turn, "at"));
+  const std::string_view asked = turn.text("ask");
+  const bool addressed = std::find(of_a_worker.begin(), of_a_worker.end(), asked) != of_a_worker.end();
+  const WorkerId worker = addressed ? worker_of(turn) : WorkerId{};
+  if (lines.fault()) return;
+  if (asked == "add_worker") {
+    const WorkerId id = dispatcher_.add_worker({std::string(turn.text("name")), models_of(turn),
+                                                turn.whole("limit", least, most), std::string(turn.text("group"))});
+    workers_ = std::max<std::int64_t>(workers_, id.value + 1);
+  } else if (asked == "set_state") {
+    dispatcher_.set_state(worker, named<dispatch::WorkerState>(turn, "state", states));
+  } else if (asked == "set_models") {
+    dispatcher_.set_models(worker, models_of(turn));
+  } else if (asked == "set_max_in_flight") {
+    dispatcher_.set_max_in_flight(worker, turn.whole("limit", least, most));
+  } else if (asked == "set_step_time") {
+    dispatcher_.set_step_time(worker, {turn.number("fixed_s", 0, 1e9), turn.number("token_s", 0, 1e9)});
+  } else if (asked == "report") {
+    dispatcher_.report(worker, report_of(turn));
+  } else if (asked == "set_alarm") {
+    dispatcher_.set_alarm(turn.whole("on", 0, 1) != 0 ? [](Time) {} : dispatch::Dispatcher::Alarm());
+  } else if (asked == "submit") {
+    submit(submission_of(turn));
+  } else if (asked == "lease_at") {
+    keep(dispatcher_.lease_at(worker, submission_of(turn)));
+  } else if (asked == "cancel") {
+    dispatcher_.cancel({static_cast<std::uint64_t>(turn.whole("request", 0, most))});
+  } else if (asked == "ended") {
+    end(turn, lines);
+  } else if (asked == "pause") {
+    dispatcher_.pause();
+  } else if (asked == "resume") {
+    dispatcher_.resume(turn.whole("step", 0, most));
+  } else if (asked == "plan_due") {
+    dispatcher_.plan_due();
+  } else if (asked == "tick") {
+    dispatcher_.tick();
+  } else if (asked == "close") {
+    dispatcher_.close();
+  } else {
+    turn.reject("ask", "what this version writes");
+  }
+}
+
+Result<std::unique_ptr<World>> start(const JsonFields& head, std::string& policy_text) {
+  static_cast<void>(head.whole("evenkeel_recording", 1, 1));
+  policy_text = head.text("policy");
+  auto policy = routing::make_policy(policy_text);
+  if (!policy) return tl::unexpected(policy.error());
+  dispatch::DispatcherOptions options;
+  options.pool_requests = static_cast<std::size_t>(head.whole("pool_requests", 0, most));
+  options.pool_bytes = Bytes(head.whole("pool_bytes", 0, most));
+  options.pool_timeout = Duration(head.whole("pool_timeout", 0, most));
+  options.unroutable_wait = Duration(head.whole("unroutable_wait", 0, most));
+  if (head.has("overtake_cap")) options.overtake_cap = static_cast<int>(head.whole("overtake_cap", 0, 1 << 30));
+  options.prompt_weight = head.number("prompt_weight", 0, 1e9);
+  options.plan_window = static_cast<std::size_t>(head.whole("plan_window", 1, most));
+  options.signal_lifetime = Duration(head.whole("signal_lifetime", 0, most));
+  options.gather_share = head.number("gather_share", 0, 1);
+  options.gather_limit = Duration(head.whole("gather_limit", 0, most));
+  const auto seed = static_cast<std::uint64_t>(head.whole("seed", least, most));
+  return std::make_unique<World>(options, std::move(*policy), seed);
+}
+
+/// What became of requests in a turn: [[request, worker, reason] or [request, refusal], ...]
+void take_fates(const JsonFields& turn, std::vector<Fate>& fates, Retraced& result) {
+  fates.clear();
+  if (!turn.has("became")) return;
+  for (const auto element : turn.array("became")) {
+    Fate fate;
+    simdjson::dom::array pair;
+    simdjson::dom::element what;
+    const bool shaped = element.get(pair) == simdjson::SUCCESS && pair.at(0).get(fate.request) == simdjson::SUCCESS &&
+                        pair.at(1).get(what) == simdjson::SUCCESS && (what.is_int64() || what.is_string());
+    if (!shaped) return turn.reject("became", "a list of [request, worker or refusal]");
+    const bool placed = what.is_int64();
+    fate.what =
+        placed ? fmt::format("placed at worker {}", int64_t(what)) : fmt::format("refused: {}", std::string_view(what));
+    ++(placed ? result.placements : result.refusals);
+    fates.push_back(std::move(fate));
+  }
+}
+
+void take_readings(const JsonFields& turn, Player& player) {
+  player.read_before.clear();
+  if (turn.has("read")) {
+    for (const auto element : turn.array("read")) {
+      std::int64_t value = 0;
+      if (element.get(value) != simdjson::SUCCESS) return turn.reject("read", "a list of whole numbers");
+      player.read_before.push_back(value);
+    }
+  }
+}
+
+}  // namespace
+
+Result<Retraced> retrace(const std::string& path, const std::function<void(std::uint64_t)>& progress) {
+  auto lines = workload::LineReader::open(path);
+  if (!lines) return tl::unexpected(lines.error());
+  simdjson::dom::parser parser;
+  Retraced result;
+  std::unique_ptr<World> world;
+  std::int64_t number = 0;
+  while (lines->next() && !result.difference) {
+    const JsonFields fields = workload::parse_object(*lines, parser);
+    if (lines->fault()) break;
+    if (fields.has("evenkeel_recording")) {
+      auto made = start(fields, result.policy);
+      if (lines->fault()) break;
+      if (!made) return tl::unexpected(made.error());
+      world = std::move(*made);
+      number = 0;
+      ++result.starts;
+      continue;
+    }
+    if (world == nullptr) {
+      lines->reject("the first line of a recording is its head, with \"evenkeel_recording\"");
+      break;
+    }
+    if (fields.whole("n", 1, most) != ++number) {
+      lines->reject(
+          fmt::format("turn {} is missing: the recording lost lines, and what follows rests on them", number));
+      break;
+    }
+    Player& player = world->player;
+    take_readings(fields, player);
+    take_fates(fields, player.fates_before, result);
+    if (lines->fault()) break;
+    const std::uint64_t same_before = player.same;
+    world->play(fields, *lines);
+    result.same += player.same - same_before;
+    ++result.turns;
+    if (player.difference) result.difference = fmt::format("turn {}: {}", number, *player.difference);
+    if (progress && result.turns % 4096 == 0) progress(result.turns);
+  }
+  if (lines->fault()) return tl::unexpected(*lines->fault());
+  if (result.starts == 0) return failure(path + ": no recording in it");
+  return result;
+}
+
+}  // namespace evenkeel::simulation

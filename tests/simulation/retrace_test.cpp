@@ -1,0 +1,248 @@
+// Decisions made again from a recording: the same, whatever the policy and whatever happened; and a recording that was
+// tampered with, cut or is none is noticed.
+#include "simulation/retrace.hpp"
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "dispatch/recorder.hpp"
+
+namespace evenkeel::simulation {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Slip final : dispatch::Waiter {
+  void granted(dispatch::Granted what) override { lease = std::move(what.lease); }
+  void refused(dispatch::Refused) override { gone = true; }
+  fleet::Lease lease;
+  bool gone = false;
+};
+
+/// A router's day in a minute: arrivals, tokens, ends of every kind, workers that come, go and change, reports,
+/// cancels and alarms, all by chance.
+class Day {
+ public:
+  Day(const std::string& policy, std::uint64_t seed) : random_(seed) {
+    dispatch::DispatcherOptions options;
+    options.pool_requests = 40;
+    options.pool_timeout = seconds(3);
+    options.unroutable_wait = milliseconds(500);
+    recorder_.emplace([this](std::string_view line) { recording << line; }, policy, seed, options);
+    dispatcher_.emplace(options, std::move(*routing::make_policy(policy)), clock_, seed, &*recorder_);
+    dispatcher_->set_alarm([this](Time due) { alarms_.emplace(due); });
+    for (int worker = 0; worker < 6; ++worker) {
+      dispatch::WorkerSpec spec{"w" + std::to_string(worker), {ModelId{1}, ModelId{2}}, 4};
+      spec.group = worker < 4 ? "ranks" : "";
+      dispatcher_->set_state(dispatcher_->add_worker(spec), dispatch::WorkerState::routable);
+    }
+  }
+  ~Day() { dispatcher_->set_alarm({}); }
+  Day(const Day&) = delete;
+  Day& operator=(const Day&) = delete;
+
+  void pass(int moments) {
+    for (int i = 0; i < moments; ++i) {
+      clock_.advance(milliseconds(random_.below(8)));
+      while (!alarms_.empty() && *alarms_.begin() <= clock_.now()) {
+        alarms_.erase(alarms_.begin());
+        dispatcher_->plan_due();
+      }
+      if (i % 3 == 0) dispatcher_->tick();
+      moment();
+    }
+  }
+  void close() { dispatcher_->close(); }
+
+  std::ostringstream recording;
+
+ private:
+  void moment() {
+    for (auto& slip : open_) {
+      if (slip->lease.open()) slip->lease.generated(Tokens(static_cast<std::int64_t>(random_.below(2))));
+    }
+    const auto dice = random_.below(100);
+    const WorkerId worker{static_cast<std::uint32_t>(random_.below(6))};
+    if (dice < 40) {
+      submit();
+    } else if (dice < 75) {
+      end_one();
+    } else if (dice < 80) {
+      constexpr std::array states = {dispatch::WorkerState::routable, dispatch::WorkerState::trial,
+                                     dispatch::WorkerState::unroutable, dispatch::WorkerState::draining};
+      dispatcher_->set_state(worker, states[random_.below(2) == 0 ? 0 : random_.below(4)]);
+    } else if (dice < 85) {
+      dispatch::EngineReport report;
+      report.asked = clock_.now() - milliseconds(3);
+      report.received = clock_.now();
+      report.running = static_cast<double>(random_.below(6));
+      report.kv_used = Tokens(static_cast<std::int64_t>(random_.below(5000)));
+      dispatcher_->report(worker, report);
+    } else if (dice < 88) {
+      dispatcher_->set_max_in_flight(worker, 1 + static_cast<std::int64_t>(random_.below(6)));
+    } else if (dice < 90) {
+      dispatcher_->set_models(worker, {ModelId{1}, ModelId{static_cast<std::uint32_t>(1 + random_.below(2))}});
+    } else if (dice < 92 && !queued_.empty()) {
+      dispatcher_->cancel(queued_[random_.below(queued_.size())]);
+    } else if (dice < 93) {
+      keep(dispatcher_->lease_at(worker, submission()));
+    } else if (dice < 94) {
+      dispatcher_->set_step_time(worker, {0.01, 1e-6 * static_cast<double>(random_.below(3))});
+    }
+  }
+  dispatch::Submission submission() {
+    dispatch::Submission what;
+    what.model = ModelId{static_cast<std::uint32_t>(1 + random_.below(2))};
+    what.prompt_tokens = Tokens(static_cast<std::int64_t>(random_.lognormal(3000, 1)));
+    what.bytes = Bytes(100);
+    what.priority = static_cast<std::int64_t>(random_.below(3));
+    what.client = ClientKey{random_.next()};  // up to 2^64
+    what.affinity_key = random_.below(2) == 0 ? 0 : random_.next();
+    what.prompt_key = random_.below(9);
+    if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
+    return what;
+  }
+  void submit() {
+    auto slip = std::make_shared<Slip>();
+    auto decision = dispatcher_->submit(submission(), [&] { return slip; });
+    if (auto* granted = std::get_if<dispatch::Granted>(&decision)) slip->lease = std::move(granted->lease);
+    if (auto* queued = std::get_if<dispatch::Queued>(&decision)) queued_.push_back(queued->id);
+    open_.push_back(std::move(slip));
+  }
+  void keep(fleet::Lease lease) {
+    open_.push_back(std::make_shared<Slip>());
+    open_.back()->lease = std::move(lease);
+  }
+  void end_one() {
+    if (open_.empty()) return;
+    const std::size_t which = random_.below(open_.size());
+    Slip& slip = *open_[which];
+    if (!slip.lease.open()) return;
+    if (random_.below(3) == 0) slip.lease.settle(Tokens(2500), slip.lease.output_tokens() + Tokens(2));
+    slip.lease.end(fleet::all_outcomes[random_.below(fleet::all_outcomes.size())]);
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(which));
+  }
+
+  Random random_;
+  ManualClock clock_;
+  std::optional<dispatch::Recorder> recorder_;
+  std::optional<dispatch::Dispatcher> dispatcher_;
+  std::multiset<Time> alarms_;
+  std::vector<std::shared_ptr<Slip>> open_;
+  std::vector<RequestId> queued_;
+};
+
+class Retrace : public ::testing::Test {
+ protected:
+  ~Retrace() override { std::remove(path.c_str()); }
+  Result<Retraced> of(const std::string& recording) {
+    std::ofstream(path) << recording;
+    return retrace(path);
+  }
+  const std::string path =
+      ::testing::TempDir() + "retrace_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
+};
+
+std::string a_day(const std::string& policy, std::uint64_t seed, int moments = 3000) {
+  Day day(policy, seed);
+  day.pass(moments);
+  day.close();
+  return day.recording.str();
+}
+
+TEST(RetraceOfPolicies, EveryPolicyDecidesTheSameAgain) {
+  const std::string path = ::testing::TempDir() + "retrace_policies.jsonl";
+  for (const char* policy :
+       {"auto", "least_requests", "least_tokens", "least_wait", "power_of_two", "random", "round_robin",
+        "consistent_hash", "balance", "balance[hold=off]", "br0", "brh[horizon=10]", "io0[window=4]"}) {
+    const std::string recording = a_day(policy, 7);
+    std::ofstream(path) << recording;
+    const auto result = retrace(path);
+    ASSERT_TRUE(result.has_value()) << policy << ": " << result.error().message;
+    EXPECT_FALSE(result->difference.has_value()) << policy << ": " << *result->difference;
+    EXPECT_EQ(result->policy, policy);
+    EXPECT_GT(result->placements, 100U) << policy;
+    EXPECT_GT(result->refusals, 20U) << policy;
+    EXPECT_EQ(result->same, result->placements + result->refusals) << policy;
+  }
+  std::remove(path.c_str());
+}
+
+TEST_F(Retrace, StartsOfARouterFollowEachOtherInOneFile) {
+  const auto result = of(a_day("balance", 1, 500) + a_day("least_wait", 2, 500));
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_EQ(result->starts, 2U);
+  EXPECT_EQ(result->policy, "least_wait");
+  EXPECT_FALSE(result->difference.has_value());
+}
+
+TEST_F(Retrace, ADecisionThatWasNotMadeIsNoticed) {
+  const std::string recording = a_day("balance", 3, 1000);
+  std::string tampered = recording;
+  const auto at = tampered.find(",\"fit\"]", tampered.size() / 2);
+  ASSERT_NE(at, std::string::npos);
+  tampered[at - 1] = tampered[at - 1] == '0' ? '1' : '0';  // another worker
+  const auto result = of(tampered);
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  ASSERT_TRUE(result->difference.has_value());
+  EXPECT_LT(result->same, result->placements + result->refusals);
+  EXPECT_NE(result->difference->find("recorded is that"), std::string::npos) << *result->difference;
+}
+
+TEST_F(Retrace, AnotherPolicyDecidesOtherwise) {
+  std::string other = a_day("least_requests", 4, 1000);
+  other.replace(other.find("least_requests"), 14, "round_robin");
+  const auto result = of(other);
+  ASSERT_TRUE(result.has_value()) << result.error().message;
+  EXPECT_TRUE(result->difference.has_value());
+}
+
+TEST_F(Retrace, AMissingLineIsNoticedByItsNumber) {
+  std::string cut = a_day("balance", 5, 300);
+  const auto begin = cut.find("{\"n\":100,");
+  cut.erase(begin, cut.find('\n', begin) + 1 - begin);
+  const auto result = of(cut);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_NE(result.error().message.find("turn 100 is missing"), std::string::npos) << result.error().message;
+}
+
+TEST_F(Retrace, WhatIsNoRecordingIsRefusedWithItsLine) {
+  const std::string head = a_day("balance", 6, 0).substr(0, a_day("balance", 6, 0).find('\n') + 1);
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"", "no recording"},
+      {"{\"n\":1,\"at\":0,\"ask\":\"tick\"}\n", "first line"},
+      {"hello\n", "not a JSON object"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"dance\"}\n", ":2: field \"ask\""},
+      {head + "{\"n\":1,\"at\":0}\n", "field \"ask\" is missing"},
+      {head + "{\"n\":1,\"ask\":\"tick\"}\n", "field \"at\" is missing"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"submit\"}\n", "field \"model\" is missing"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"tick\",\"read\":[1.5]}\n", "field \"read\""},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"tick\",\"became\":[7]}\n", "field \"became\""},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"set_state\",\"worker\":5,\"state\":\"routable\"}\n", "worker"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"ended\",\"request\":5,\"outcome\":\"completed\",\"prompt\":1,\"output\":1,"
+              "\"had_output\":1,\"held\":1}\n",
+       "was not given"},
+      {"{\"evenkeel_recording\":2}\n", "evenkeel_recording"},
+  };
+  for (const auto& [recording, why] : cases) {
+    const auto result = of(recording);
+    ASSERT_FALSE(result.has_value()) << recording;
+    EXPECT_NE(result.error().message.find(why), std::string::npos) << result.error().message;
+  }
+  EXPECT_FALSE(retrace("/nowhere/at/all").has_value());
+}
+
+}  // namespace
+}  // namespace evenkeel::simulation
