@@ -1,5 +1,6 @@
 #include "cli/emulate.hpp"
 
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -31,6 +32,12 @@ struct EmulateFlags {
   bool rank_ports = false;
   std::string rank_balancing = "current";
   bool ignore_rank_header = false;
+  std::string role;
+  double kv_lease_s = 30;
+  std::string kv_transfer = "2:3";
+  std::string kv_load_failure = "fail";
+  std::string kv_reused = "garbled";
+  std::string kv_host;
   std::optional<std::int64_t> slots;
   std::optional<std::int64_t> kv_tokens;
   std::optional<std::int64_t> max_model_len;
@@ -73,12 +80,40 @@ Result<engine::EngineConfig> engine_config(const EmulateFlags& flags) {
   return config;
 }
 
+Result<emulator::KvOptions> kv_options(const EmulateFlags& flags) {
+  emulator::KvOptions kv;
+  kv.role = flags.role == "prefill"  ? emulator::Role::prefill
+            : flags.role == "decode" ? emulator::Role::decode
+                                     : emulator::Role::both;
+  constexpr double most = 1e6;  // beyond it no duration is allowed, and here none overflows
+  const auto parts = split(flags.kv_transfer, ':');
+  const auto setup_ms = parse_double(parts.front());
+  const auto per_token_us = parse_double(parts.back());
+  if (parts.size() != 2 || !setup_ms || !per_token_us || std::abs(*setup_ms) > most || std::abs(*per_token_us) > most) {
+    return failure(
+        fmt::format("--kv-transfer is \"{}\"; wanted: SETUP_MS:US_PER_TOKEN, such as 2:3", flags.kv_transfer));
+  }
+  if (!(std::abs(flags.kv_lease_s) < most)) return failure("--kv-lease-s: allowed: 0.001 to 86400");
+  kv.setup = from_millis(*setup_ms);
+  kv.per_token = from_seconds(*per_token_us * 1e-6);
+  kv.lease = from_seconds(flags.kv_lease_s);
+  kv.recompute_on_failure = flags.kv_load_failure == "recompute";
+  kv.error_on_reuse = flags.kv_reused == "error";
+  kv.host = flags.kv_host;
+  return kv;
+}
+
 Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
   const auto config = engine_config(flags);
   if (!config) return tl::unexpected<Error>(config.error());
   const auto law = workload::LengthLaw::parse(flags.output_tokens);
   if (!law) return failure("--output-tokens: " + law.error().message);
   emulator::EmulatorOptions options;
+  if (!flags.role.empty()) {
+    auto kv = kv_options(flags);
+    if (!kv) return tl::unexpected<Error>(kv.error());
+    options.kv = *std::move(kv);
+  }
   options.host = flags.host;
   options.port = flags.port;
   options.replicas = flags.replicas;
@@ -175,6 +210,25 @@ void add_emulate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--ignore-rank-header", flags->ignore_rank_header, "A fault: X-data-parallel-rank has no effect")
       ->needs(ranks);
+  auto* role = command->add_option("--role", flags->role, "In prefill/decode disaggregation: prefill, decode or both")
+                   ->check(CLI::IsMember({"prefill", "decode", "both"}));
+  command->add_option("--kv-lease-s", flags->kv_lease_s, "Engine seconds that KV is kept to be pulled")
+      ->needs(role)
+      ->capture_default_str();
+  command->add_option("--kv-transfer", flags->kv_transfer, "Engine time of a pull, SETUP_MS:US_PER_TOKEN")
+      ->needs(role)
+      ->capture_default_str();
+  command->add_option("--kv-load-failure", flags->kv_load_failure, "When a pull fails: fail the request, or recompute")
+      ->check(CLI::IsMember({"fail", "recompute"}))
+      ->needs(role)
+      ->capture_default_str();
+  command
+      ->add_option("--kv-reused", flags->kv_reused, "When parameters come a second time: a garbled text, or an error")
+      ->check(CLI::IsMember({"garbled", "error"}))
+      ->needs(role)
+      ->capture_default_str();
+  command->add_option("--kv-host", flags->kv_host, "Where decode engines find this one (the address it listens on)")
+      ->needs(role);
   command->add_option("--slots", flags->slots, "Most requests running at once, in each rank");
   command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache of each rank holds");
   command->add_option("--max-model-len", flags->max_model_len, "Tokens of prompt and output together");

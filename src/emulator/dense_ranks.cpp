@@ -58,6 +58,10 @@ bool DenseRanks::abort(Time now, engine::RequestId id) {
   return std::ranges::any_of(engines_, [&](const auto& engine) { return engine->abort(now, id); });
 }
 
+bool DenseRanks::kv_arrived(Time now, engine::RequestId id, bool whole) {
+  return std::ranges::any_of(engines_, [&](const auto& engine) { return engine->kv_arrived(now, id, whole); });
+}
+
 std::optional<Time> DenseRanks::next_event() const {
   std::optional<Time> first;
   for (const auto& engine : engines_) {

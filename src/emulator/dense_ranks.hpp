@@ -18,6 +18,7 @@ class DenseRanks final : public engine::EngineModel {
 
   [[nodiscard]] engine::SubmitOutcome submit(Time now, const engine::EngineRequest& request) override;
   bool abort(Time now, engine::RequestId id) override;
+  bool kv_arrived(Time now, engine::RequestId id, bool whole) override;
   [[nodiscard]] std::optional<Time> next_event() const override;
   void advance(Time now, engine::EngineSink& sink) override;
   [[nodiscard]] std::size_t ranks() const override { return engines_.size(); }

@@ -45,6 +45,8 @@ Time LiveEngine::now() const {
 }
 
 Time LiveEngine::real_time_of(Time engine_time) const {
+  constexpr Duration look = std::chrono::milliseconds(50);
+  if (stalled_) return loop_.now() + look;
   // Up, so that now() at that instant is not before engine_time.
   const double real = std::ceil(static_cast<double>((engine_time - anchor_engine_).count()) / scale_) + 1;
   constexpr double far = 9e18;  // a step may last longer than the clock can tell
@@ -112,8 +114,25 @@ void LiveEngine::abort(engine::RequestId id) {
   routes_.erase(found);
   catch_up();
   (void)model_->abort(now(), id);
-  meter_.look_after_abort(now(), *model_);
+  meter_.look_between(now(), *model_);
   wake_driver();
+}
+
+void LiveEngine::kv_arrived(engine::RequestId id, bool whole) {
+  catch_up();
+  (void)model_->kv_arrived(now(), id, whole);
+  meter_.look_between(now(), *model_);
+  wake_driver();
+}
+
+void LiveEngine::free_kept(engine::RequestId id) {
+  catch_up();
+  (void)model_->abort(now(), id);
+  wake_driver();
+}
+
+http::Task<void> LiveEngine::wait_until(http::Fiber& fiber, Time engine_time) {
+  while (now() < engine_time) co_await fiber.sleep_until(real_time_of(engine_time));
 }
 
 std::size_t LiveEngine::choose_rank() {
@@ -134,6 +153,13 @@ void LiveEngine::on_event(const engine::EngineEvent& event) {
   using Kind = engine::EngineEvent::Kind;
   switch (event.kind) {
     case Kind::preempted: return;
+    case Kind::pulling: {
+      const auto found = routes_.find(event.id);
+      if (found == routes_.end()) return;
+      found->second.inbox->pulling = true;
+      found->second.inbox->fiber.wake();
+      return;
+    }
     case Kind::started: {
       const auto found = routes_.find(event.id);
       if (found == routes_.end() || std::exchange(found->second.started, true)) return;

@@ -25,6 +25,7 @@ struct Output {
 struct Inbox {
   http::Fiber& fiber;
   std::vector<Output> outputs{};
+  bool pulling = false;  ///< the engine has blocks for the KV that the request's only sequence wants to pull
 };
 
 struct LiveEngineOptions {
@@ -47,6 +48,16 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
                                              std::uint32_t sequence);
   /// Ends the request at once if it still runs; nothing more of it arrives.
   void abort(engine::RequestId id);
+  /// Not finished and not aborted.
+  [[nodiscard]] bool in_service(engine::RequestId id) const { return routes_.contains(id); }
+  /// What a pull came to; see engine::EngineModel.
+  void kv_arrived(engine::RequestId id, bool whole);
+  /// Frees what a finished request keeps.
+  void free_kept(engine::RequestId id);
+  /// When to look whether it is that engine time: then, or soon if the engine is stalled.
+  [[nodiscard]] Time real_time_of(Time engine_time) const;
+  /// Until that engine time.
+  http::Task<void> wait_until(http::Fiber& fiber, Time engine_time);
   [[nodiscard]] engine::RequestId next_id() { return ++last_id_; }
   /// A stalled engine takes requests and aborts and makes no progress.
   void set_stalled(bool stalled);
@@ -83,7 +94,6 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   void catch_up();
   void wake_driver();
   void set_anchor();
-  [[nodiscard]] Time real_time_of(Time engine_time) const;
   void on_event(const engine::EngineEvent& event) override;
   void on_deliveries(Time at, std::span<const engine::Delivery> deliveries) override;
   void on_step(const engine::StepReport& report) override;

@@ -35,7 +35,7 @@ class MessagesShape final : public AnswerShape {
     out += "event: error\ndata: " + anthropic_error(error) + "\n\n";
   }
 
-  [[nodiscard]] std::string whole() override {
+  [[nodiscard]] std::string whole(std::string_view) override {
     const Sequence& sequence = answer_.sequences[0];
     const std::string block =
         fmt::format(R"({{"type":"text","text":{}}})", json_string(text_of(sequence, 0, sequence.delivered)));

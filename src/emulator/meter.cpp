@@ -46,7 +46,7 @@ void Meter::look(Time now, const engine::EngineModel& model) {
   }
 }
 
-void Meter::look_after_abort(Time now, const engine::EngineModel& model) {
+void Meter::look_between(Time now, const engine::EngineModel& model) {
   if (!by_step_) look(now, model);
 }
 

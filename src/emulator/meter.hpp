@@ -44,8 +44,8 @@ class Meter {
   void restart(Time now);
   /// Notes what stands in the engine from `now` on. To be called after each event of the engine.
   void look(Time now, const engine::EngineModel& model);
-  /// The same after an abort, which does not change what the step in progress was begun with.
-  void look_after_abort(Time now, const engine::EngineModel& model);
+  /// The same after a change from outside, which is not one of what the step in progress was begun with.
+  void look_between(Time now, const engine::EngineModel& model);
   /// A step has ended and is told at `told`; what it brought follows.
   void step(const engine::StepReport& report, Time told, bool late);
   void tokens(std::int64_t count);

@@ -63,6 +63,15 @@ class Page {
       (view_.times[rank].*which).append(out_, name, fmt::format("engine=\"{}\"", view_.first_rank + rank), model_);
     }
   }
+  /// One series a rank, of its KV transfers.
+  template <class Value>
+  void transfers(std::string_view name, std::string_view help, Value value) {
+    header(name, "counter", help);
+    for (std::size_t rank = 0; rank < view_.kv.size(); ++rank) {
+      out_ += fmt::format("{}{{engine=\"{}\",{}}} {}\n", name, view_.first_rank + rank, model_,
+                          number(static_cast<double>(value(view_.kv[rank]))));
+    }
+  }
   void header(std::string_view name, std::string_view type, std::string_view help) {
     out_ += fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, type);
   }
@@ -81,18 +90,20 @@ void append_queues(Page& page) {
               [](const EngineGauges& g) { return g.waiting; });
   page.header("vllm:num_requests_waiting_by_reason", "gauge", "Number of waiting requests by reason.");
   page.lines(
-      "vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting; }, "",
+      "vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.waiting - g.deferred; }, "",
       R"(,reason="capacity")");
   page.lines(
-      "vllm:num_requests_waiting_by_reason", [](const EngineGauges&) { return 0; }, "", R"(,reason="deferred")");
+      "vllm:num_requests_waiting_by_reason", [](const EngineGauges& g) { return g.deferred; }, "",
+      R"(,reason="deferred")");
 }
 
 void append_cache(Page& page, std::string_view usage, std::string_view queries, std::string_view hits) {
   page.series(usage, "gauge", "KV-cache usage. 1 means 100 percent usage.",
               [](const EngineGauges& g) { return g.kv_usage; });
-  const auto none = [](const EngineGauges&) { return 0; };  // there is no prefix cache
-  page.series(queries, "counter", "Prefix cache queries, in terms of number of queried tokens.", none);
-  page.series(hits, "counter", "Prefix cache hits, in terms of number of cached tokens.", none);
+  page.series(queries, "counter", "Prefix cache queries, in terms of number of queried tokens.",
+              [](const EngineGauges& g) { return g.prefix_queries.value(); });
+  page.series(hits, "counter", "Prefix cache hits, in terms of number of cached tokens.",
+              [](const EngineGauges& g) { return g.prefix_hits.value(); });
 }
 
 void append_counters(Page& page) {
@@ -108,6 +119,19 @@ void append_counters(Page& page) {
         "vllm:request_success_total", [reason](const EngineGauges& g) { return g.finished_by(reason); },
         fmt::format(R"(finished_reason="{}",)", engine::name_of(reason)));
   }
+}
+
+void append_transfers(Page& page) {
+  page.transfers("vllm:external_prefix_cache_queries_total",
+                 "External prefix cache queries from KV connector cross-instance cache sharing, in tokens.",
+                 [](const KvCounters& kv) { return kv.asked_tokens.value(); });
+  page.transfers("vllm:external_prefix_cache_hits_total",
+                 "External prefix cache hits from KV connector cross-instance cache sharing, in tokens.",
+                 [](const KvCounters& kv) { return kv.loaded_tokens.value(); });
+  page.transfers("vllm:nixl_num_failed_transfers_total", "Number of failed NIXL KV Cache Transfers.",
+                 [](const KvCounters& kv) { return kv.failed; });
+  page.transfers("vllm:nixl_num_kv_expired_reqs_total", "Number of requests that had their KV expire.",
+                 [](const KvCounters& kv) { return kv.expired; });
 }
 
 void append_config(Page& page, const MetricsView& view) {
@@ -168,6 +192,7 @@ std::string metrics_page(const MetricsView& view) {
   }
   page.histogram("vllm:e2e_request_latency_seconds", "Histogram of e2e request latency in seconds.",
                  &RequestTimes::whole);
+  if (!view.kv.empty()) append_transfers(page);
   append_config(page, view);
   return page.out();
 }

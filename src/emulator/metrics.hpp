@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "emulator/kv_handoff.hpp"
 #include "emulator/options.hpp"
 #include "engine/config.hpp"
 #include "engine/model.hpp"
@@ -43,6 +44,7 @@ struct MetricsView {
   const engine::EngineConfig& config;
   std::span<const engine::EngineGauges> gauges;  ///< by rank
   std::span<const RequestTimes> times;           ///< by rank
+  std::span<const KvCounters> kv{};              ///< by rank; empty without a role
   std::size_t first_rank = 0;                    ///< the number of the first of them
 };
 

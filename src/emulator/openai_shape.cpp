@@ -58,7 +58,7 @@ class OpenAiShape final : public AnswerShape {
     out += "data: " + openai_error(error) + "\n\ndata: [DONE]\n\n";
   }
 
-  [[nodiscard]] std::string whole() override {
+  [[nodiscard]] std::string whole(std::string_view kv_transfer_params) override {
     std::string out =
         fmt::format(R"({{"id":{},"object":"{}","created":{},"model":{},"choices":[)", json_string(answer_.id),
                     chat_ ? "chat.completion" : "text_completion", answer_.created, json_string(answer_.model));
@@ -80,7 +80,9 @@ class OpenAiShape final : public AnswerShape {
         out += R"(,"prompt_token_ids":null)";
       }
     }
-    out += R"(,"kv_transfer_params":null})";
+    out += R"(,"kv_transfer_params":)";
+    out += kv_transfer_params;
+    out += '}';
     return out;
   }
 

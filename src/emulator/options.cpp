@@ -21,6 +21,26 @@ Result<void> validate_engine(const EmulatorOptions& options) {
   return engine::validate(DenseRanks::config_of_rank(options.engine, 0));
 }
 
+Result<void> validate_kv(const EmulatorOptions& options) {
+  if (!options.kv) return {};
+  const KvOptions& kv = *options.kv;
+  constexpr std::size_t longest_host = 255;
+  const auto within = [](const char* what, Duration value, Duration least, Duration most) -> Result<void> {
+    if (value >= least && value <= most) return {};
+    return failure(
+        fmt::format("{} is {} s; allowed: {} to {}", what, to_seconds(value), to_seconds(least), to_seconds(most)));
+  };
+  if (!std::holds_alternative<engine::StepLaw>(options.engine.law)) {
+    return failure("a role is for engines that prefill in steps; with a rate table prompts cost nothing");
+  }
+  if (kv.host.size() > longest_host) {
+    return failure(fmt::format("the KV host has {} bytes; allowed: at most {}", kv.host.size(), longest_host));
+  }
+  return within("the KV lease", kv.lease, std::chrono::milliseconds(1), std::chrono::hours(24))
+      .and_then([&] { return within("the setup of a KV transfer", kv.setup, Duration(0), std::chrono::seconds(60)); })
+      .and_then([&] { return within("a KV token's transfer", kv.per_token, Duration(0), std::chrono::seconds(1)); });
+}
+
 }  // namespace
 
 Result<void> validate(const EmulatorOptions& options) {
@@ -48,7 +68,7 @@ Result<void> validate(const EmulatorOptions& options) {
   if (options.engine.ranks == 1 && (options.rank_ports || !options.sync)) {
     return failure(fmt::format("{} is for several ranks, and ranks is 1", options.sync ? "rank_ports" : "sync off"));
   }
-  return validate_engine(options);
+  return validate_engine(options).and_then([&] { return validate_kv(options); });
 }
 
 }  // namespace evenkeel::emulator

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
@@ -16,6 +17,19 @@ namespace evenkeel::emulator {
 /// Which generation of vLLM's metric names /metrics shows. vLLM itself showed both for half a year.
 enum class MetricNames : std::uint8_t { current, old, both };
 
+/// What an engine does for others in prefill/decode disaggregation.
+enum class Role : std::uint8_t { prefill, decode, both };
+
+struct KvOptions {
+  Role role = Role::both;
+  Duration lease = std::chrono::seconds(30);          ///< of KV that is kept to be pulled, 1 ms to a day; engine time
+  Duration setup = std::chrono::milliseconds(2);      ///< of a transfer, 0 to 60 s; engine time
+  Duration per_token = std::chrono::microseconds(3);  ///< of a transfer, 0 to 1 s; engine time
+  bool recompute_on_failure = false;                  ///< a transfer that fails: prefill here, else the request fails
+  bool error_on_reuse = false;  ///< parameters used twice: the request fails, else the answer is garbled
+  std::string host;             ///< where the other side finds this one; empty: the address it listens on
+};
+
 /// Everything an emulator is told at its start.
 struct EmulatorOptions {
   std::string host = "127.0.0.1";
@@ -26,6 +40,7 @@ struct EmulatorOptions {
   bool sync = true;         ///< several ranks share each step; else each steps by itself
   bool rank_ports = false;  ///< a port for each rank, on consecutive ports, instead of one for all
   RankBalancing balancing = RankBalancing::current;  ///< of requests that name no rank; no effect with rank_ports
+  std::optional<KvOptions> kv;                       ///< none: kv_transfer_params have no effect
   Faults faults;                                     ///< in force from the start, at every port
   double time_scale = 1;                             ///< engine seconds a real second, [0.001, 1000]
   /// Text and length of an answer are a hash of this and of the prompt: every replica and every emulator of

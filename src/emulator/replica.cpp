@@ -71,6 +71,7 @@ Result<std::shared_ptr<Replica>> Replica::open(http::EventLoop& loop, const Emul
   if (!actual) return tl::unexpected<Error>(actual.error());
   replica->address_ = *actual;
   replica->apply(options.faults);
+  if (options.kv) replica->take_role(*options.kv);
   return replica;
 }
 
@@ -84,6 +85,19 @@ Replica::Replica(http::EventLoop& loop, const EmulatorOptions& options, std::sha
       ids_(mix64(options.seed) ^ static_cast<std::uint64_t>(loop.now().time_since_epoch().count())),
       created_(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
                    .count()) {}
+
+void Replica::take_role(KvOptions kv) {
+  if (kv.host.empty()) {
+    kv.host = address_.host();
+    if (kv.host == "0.0.0.0" || kv.host == "::") kv.host = address_.family() == AF_INET6 ? "::1" : "127.0.0.1";
+  }
+  kv_ = KvHandoff::start(loop_, engine_, kv, fmt::format("{:016x}{:016x}", ids_.next(), ids_.next()));
+}
+
+void Replica::close() {
+  servers_.clear();
+  if (kv_) kv_->close();
+}
 
 Result<void> Replica::listen(const http::Address& at) {
   http::ServerLimits limits;
@@ -141,7 +155,9 @@ Task<void> Replica::handle(Fiber& fiber, const ServerRequest& request, Responder
   const std::string_view path = request.path;
   const bool post = request.method == "POST";
   const bool get = request.method == "GET";
-  if (post && holds(post_paths, path)) {
+  if (kv_ && post && path.starts_with("/kv/")) {
+    co_await kv_->serve(request, responder);
+  } else if (post && holds(post_paths, path)) {
     const InFlight counted(counters_.in_flight);
     co_await inference(fiber, request, responder);
   } else if (get && (holds(get_paths, path) || is_metrics_path(path))) {
@@ -276,7 +292,7 @@ Task<void> Replica::tokens(const ServerRequest& request, Responder& responder) {
 
 Task<void> Replica::control(const ServerRequest& request, Responder& responder) {
   if (request.path == "/emulator/state" && request.method == "GET") {
-    (void)co_await responder.send(200, json_type, state_json(*engine_, counters_, connections()));
+    (void)co_await responder.send(200, json_type, state_json(*engine_, counters_, connections(), kv_.get()));
   } else if (request.path == "/emulator/measure" && request.method == "POST") {
     const std::string ended = measured_json(engine_->measured());
     engine_->restart_measuring();
@@ -335,7 +351,9 @@ std::string Replica::models_json() const {
 std::string Replica::metrics_text() const {
   const auto gauges = engine_->gauges();
   MetricsView view{options_.model, options_.metric_names, options_.engine, gauges, times_};
+  if (kv_) view.kv = kv_->counters();
   if (own_rank_) {
+    if (kv_) view.kv = view.kv.subspan(*own_rank_, 1);
     view.gauges = view.gauges.subspan(*own_rank_, 1);
     view.times = view.times.subspan(*own_rank_, 1);
     view.first_rank = *own_rank_;

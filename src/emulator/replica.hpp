@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emulator/faults.hpp"
+#include "emulator/kv_handoff.hpp"
 #include "emulator/live_engine.hpp"
 #include "emulator/metrics.hpp"
 #include "emulator/options.hpp"
@@ -27,10 +28,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
                                                              std::optional<std::size_t> own_rank);
   [[nodiscard]] std::uint16_t port() const { return address_.port(); }
   /// Lets go of the server. The loop must not run after it.
-  void close() { servers_.clear(); }
+  void close();
 
  private:
   struct Run;
+  class KeptKv;
 
   Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine,
           std::optional<std::size_t> own_rank);
@@ -53,12 +55,15 @@ class Replica : public std::enable_shared_from_this<Replica> {
                             Endpoint endpoint);
   http::Task<void> follow(Run& run, http::Responder& responder);
   void deliver(Run& run, std::span<const Output> batch, std::string& out);
+  http::Task<void> await_more(Run& run, engine::RequestId id);
+  http::Task<void> take_kv(Run& run, engine::RequestId id);
   http::Task<void> finish(Run& run, http::Responder& responder);
   [[nodiscard]] std::string make_id(const http::ServerRequest& request, const GenerationRequest& generation);
   void remember(std::string id, std::string body);
 
   http::Task<bool> refuse(http::Responder& responder, const ApiError& error, Endpoint endpoint = Endpoint::chat);
   void apply(const Faults& faults);
+  void take_role(KvOptions kv);
   [[nodiscard]] std::string models_json() const;
   [[nodiscard]] std::string metrics_text() const;
   [[nodiscard]] std::size_t connections() const;
@@ -67,7 +72,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   EmulatorOptions options_;
   std::shared_ptr<LiveEngine> engine_;
   std::optional<std::size_t> own_rank_;
-  http::Address address_;  ///< with the actual port
+  std::shared_ptr<KvHandoff> kv_;  ///< null without a role
+  http::Address address_;          ///< with the actual port
   /// The last one listens; the others wait for their connections to end.
   std::vector<std::unique_ptr<http::Server>> servers_;
   FaultBox faults_;

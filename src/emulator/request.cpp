@@ -112,6 +112,7 @@ tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, st
     read_stream_options(*body, request);
     request.n = body->whole("n", 1, most_sequences).value_or(1);
     request.return_token_ids = body->flag("return_token_ids");
+    request.kv = read_kv_transfer(*body);
   }
   read_prompt(*body, request);
   read_bounds(*body, request);

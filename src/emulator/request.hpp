@@ -12,6 +12,7 @@
 
 #include "emulator/api_error.hpp"
 #include "emulator/json_body.hpp"
+#include "emulator/kv_transfer.hpp"
 
 namespace evenkeel::emulator {
 
@@ -36,7 +37,8 @@ struct GenerationRequest {
   std::int64_t min_tokens = 0;
   std::optional<std::int64_t> max_tokens;  ///< >= 1
   std::optional<std::int64_t> sampling_seed;
-  std::string request_id;  ///< the body's own, or empty
+  std::string request_id;              ///< the body's own, or empty
+  std::optional<KvTransferParams> kv;  ///< chat and completions only
 };
 
 /// vLLM allows 16384; a single machine that plays several engines allows less.

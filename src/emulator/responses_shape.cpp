@@ -31,7 +31,7 @@ class ResponsesShape final : public AnswerShape {
   }
 
   void end(std::string& out) override {
-    event(out, fmt::format("response.{}", status()), fmt::format(R"("response":{})", whole()));
+    event(out, fmt::format("response.{}", status()), fmt::format(R"("response":{})", body(status())));
   }
 
   void fail(std::string& out, const ApiError& error) override {
@@ -39,7 +39,7 @@ class ResponsesShape final : public AnswerShape {
           fmt::format(R"("code":"{}","message":{},"param":null)", error.status, json_string(error.message)));
   }
 
-  [[nodiscard]] std::string whole() override { return body(status()); }
+  [[nodiscard]] std::string whole(std::string_view) override { return body(status()); }
 
  private:
   [[nodiscard]] std::string_view status() const {

@@ -33,7 +33,8 @@ class AnswerShape {
   /// All that stands behind the last token, the true end included.
   virtual void end(std::string& out) = 0;
   virtual void fail(std::string& out, const ApiError& error) = 0;
-  [[nodiscard]] virtual std::string whole() = 0;
+  /// `kv_transfer_params`: JSON; chat and completions show it.
+  [[nodiscard]] virtual std::string whole(std::string_view kv_transfer_params) = 0;
 };
 
 /// /v1/chat/completions and /v1/completions, as vLLM writes them.

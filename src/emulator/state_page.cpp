@@ -25,11 +25,41 @@ json::object object_of(const Measured& m) {
           {"longest_lag_ms", m.longest_lag_ms}};
 }
 
+json::object object_of(const KvHandoff& handoff, std::int64_t kept_blocks) {
+  KvCounters sum;
+  for (const KvCounters& rank : handoff.counters()) {
+    sum.opened += rank.opened;
+    sum.pulled += rank.pulled;
+    sum.declined += rank.declined;
+    sum.expired += rank.expired;
+    sum.reused += rank.reused;
+    sum.loaded += rank.loaded;
+    sum.loaded_tokens += rank.loaded_tokens;
+    sum.recomputed += rank.recomputed;
+    sum.garbled += rank.garbled;
+    sum.failed += rank.failed;
+  }
+  return {{"leases_open", handoff.open_leases()},
+          {"leases_opened", sum.opened},
+          {"pulled", sum.pulled},
+          {"declined", sum.declined},
+          {"expired", sum.expired},
+          {"reused", sum.reused},
+          {"renewed", handoff.renewed()},
+          {"kept_blocks", kept_blocks},
+          {"loaded", sum.loaded},
+          {"loaded_tokens", sum.loaded_tokens.value()},
+          {"recomputed", sum.recomputed},
+          {"garbled", sum.garbled},
+          {"failed", sum.failed}};
+}
+
 }  // namespace
 
 std::string measured_json(const Measured& measured) { return json::serialize(object_of(measured)); }
 
-std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections) {
+std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections,
+                       const KvHandoff* handoff) {
   engine::EngineBooks sum;
   json::array ranks;
   for (std::size_t rank = 0; rank < engine.ranks(); ++rank) {
@@ -37,6 +67,7 @@ std::string state_json(const LiveEngine& engine, const Counters& counters, std::
     sum.running += books.running;
     sum.waiting += books.waiting;
     sum.used_blocks += books.used_blocks;
+    sum.kept_blocks += books.kept_blocks;
     sum.kv_tokens += books.kv_tokens;
     ranks.push_back(json::object{{"rank", rank},
                                  {"running", books.running},
@@ -46,17 +77,19 @@ std::string state_json(const LiveEngine& engine, const Counters& counters, std::
                                  {"steps", engine.steps(rank)},
                                  {"received", engine.received(rank)}});
   }
-  return json::serialize(json::object{{"running", sum.running},
-                                      {"waiting", sum.waiting},
-                                      {"kv_tokens", sum.kv_tokens.value()},
-                                      {"used_blocks", sum.used_blocks},
-                                      {"received", counters.received},
-                                      {"completed", counters.completed},
-                                      {"aborted", counters.aborted},
-                                      {"faulted", counters.faulted},
-                                      {"open_connections", connections},
-                                      {"ranks", std::move(ranks)},
-                                      {"measured", object_of(engine.measured())}});
+  json::object state{{"running", sum.running},
+                     {"waiting", sum.waiting},
+                     {"kv_tokens", sum.kv_tokens.value()},
+                     {"used_blocks", sum.used_blocks},
+                     {"received", counters.received},
+                     {"completed", counters.completed},
+                     {"aborted", counters.aborted},
+                     {"faulted", counters.faulted},
+                     {"open_connections", connections},
+                     {"ranks", std::move(ranks)},
+                     {"measured", object_of(engine.measured())}};
+  if (handoff != nullptr) state["kv_transfer"] = object_of(*handoff, sum.kept_blocks);
+  return json::serialize(state);
 }
 
 }  // namespace evenkeel::emulator

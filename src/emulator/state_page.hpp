@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "emulator/kv_handoff.hpp"
 #include "emulator/live_engine.hpp"
 
 namespace evenkeel::emulator {
@@ -18,7 +19,9 @@ struct Counters {
 };
 
 /// GET /emulator/state: the true state of the engine, all ranks of it, and what the endpoint counts.
-[[nodiscard]] std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections);
+/// `handoff` may be null.
+[[nodiscard]] std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections,
+                                     const KvHandoff* handoff);
 /// What is measured since the last restart, as the state shows it under "measured".
 [[nodiscard]] std::string measured_json(const Measured& measured);
 

@@ -34,7 +34,10 @@ constexpr std::uint64_t fnv_prime = 0x100000001b3ULL;
 
 constexpr bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+constexpr auto garbled_word = static_cast<std::size_t>(std::ranges::find(words, " drift") - words.begin());
+
 std::size_t word_index(std::uint64_t key, std::int64_t k) {
+  if (key == garbled_text) return garbled_word;
   return static_cast<std::size_t>(mix64(key + static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15ULL) >> 57U);
 }
 

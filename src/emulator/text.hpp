@@ -38,6 +38,9 @@ class PromptReader {
 /// Largest token id plus one.
 inline constexpr std::int64_t vocabulary_size = 131072;
 
+/// The key of a text that says one word, " drift", again and again: what comes of KV that was another's.
+inline constexpr std::uint64_t garbled_text = 0x676172626c656400ULL;
+
 /// Token `k` of the text named by `key`: a word with a blank before it, of 2 to 9 bytes. O(1), no allocation.
 [[nodiscard]] std::string_view output_word(std::uint64_t key, std::int64_t k);
 [[nodiscard]] std::int64_t output_id(std::uint64_t key, std::int64_t k);

@@ -37,6 +37,10 @@ struct EngineRequest {
   std::size_t rank = 0;                         ///< which rank of a group; 0 for a free-running engine
   std::uint64_t key = 0;  ///< of what is drawn for it (EngineConfig::decode_growth); 0: its id is the key
   std::shared_ptr<const PromptPrefix> prefix;  ///< for EngineConfig::prefix_cache; none: nothing in common
+  /// The KV of its prompt lies at another engine. Once there is a slot and room for the prompt it holds its blocks and
+  /// is `pulling`, until EngineModel::kv_arrived(). A StepLaw only, as is `keep_kv`.
+  bool remote_kv = false;
+  bool keep_kv = false;  ///< when it has finished its blocks stay held, until abort() of its id
 };
 
 /// One thing that happened. Events come in the order of their times; within one instant by rank, then in
@@ -47,6 +51,7 @@ struct EngineEvent {
     preempted,  ///< lost its KV and went back to the front of the queue; clients see only a pause
     tokens,     ///< `count` new output tokens; `first` on the first of the request
     finished,   ///< for `reason`; no event of this request follows
+    pulling,    ///< has blocks for the KV of its prompt and waits for it
   };
   Kind kind = Kind::tokens;
   Time at;

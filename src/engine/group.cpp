@@ -33,6 +33,14 @@ bool EngineGroup::abort([[maybe_unused]] Time now, RequestId id) {
   return std::ranges::any_of(ranks_, [id](Rank& rank) { return rank.abort(id); });
 }
 
+bool EngineGroup::kv_arrived(Time now, RequestId id, bool whole) {
+  assert(!next_event() || *next_event() >= now);
+  if (!std::ranges::any_of(ranks_, [&](Rank& rank) { return rank.kv_arrived(id, whole); })) return false;
+  if (!stepping_) boundary_ = now;
+  awake_ = true;
+  return true;
+}
+
 std::optional<Time> EngineGroup::next_event() const {
   if (stepping_) return step_end_;
   if (wants_step()) return boundary_;

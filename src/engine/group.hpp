@@ -21,6 +21,7 @@ class EngineGroup final : public EngineModel {
 
   [[nodiscard]] SubmitOutcome submit(Time now, const EngineRequest& request) override;
   bool abort(Time now, RequestId id) override;
+  bool kv_arrived(Time now, RequestId id, bool whole) override;
   [[nodiscard]] std::optional<Time> next_event() const override;
   void advance(Time now, EngineSink& sink) override;
   [[nodiscard]] std::size_t ranks() const override { return ranks_.size(); }

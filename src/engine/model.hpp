@@ -29,10 +29,11 @@ enum class SubmitOutcome : std::uint8_t {
 /// engine keeps showing its last step (as vLLM does). Under a rate table: taken at every start and token.
 struct EngineGauges {
   std::int64_t running = 0;
-  std::int64_t waiting = 0;
-  double kv_usage = 0;       ///< used blocks over usable blocks, 0 to 1
-  Tokens prompt_tokens;      ///< counted when a prompt's first token appears, once a request
-  Tokens generation_tokens;  ///< output tokens delivered
+  std::int64_t waiting = 0;   ///< those that pull included
+  std::int64_t deferred = 0;  ///< of them pull
+  double kv_usage = 0;        ///< used blocks over usable blocks, 0 to 1
+  Tokens prompt_tokens;       ///< counted when a prompt's first token appears, once a request
+  Tokens generation_tokens;   ///< output tokens delivered
   std::int64_t preemptions = 0;
   /// Of a prefix cache: tokens of the requests that looked into it, once a request, and tokens found.
   Tokens prefix_queries;
@@ -47,8 +48,10 @@ struct EngineGauges {
 /// The true state of a rank at this moment; what a perfect observer would see.
 struct EngineBooks {
   std::int64_t running = 0;
-  std::int64_t waiting = 0;
+  std::int64_t waiting = 0;  ///< those that pull included
+  std::int64_t pulling = 0;
   std::int64_t used_blocks = 0;  ///< a block that several requests share counts once
+  std::int64_t kept_blocks = 0;  ///< of requests that have ended (EngineRequest::keep_kv)
   Tokens kv_tokens;  ///< tokens whose KV is computed and held by those that run; shared ones for each of them
 };
 
@@ -68,8 +71,14 @@ class EngineModel {
   /// Joins the end of the queue. A running step is not changed. O(1).
   [[nodiscard]] virtual SubmitOutcome submit(Time now, const EngineRequest& request) = 0;
   /// Ends a request at once: its blocks are free, no event of it follows, a token being computed is thrown
-  /// away. false: no such request (it may have finished). O(requests held).
+  /// away; or frees what a finished one keeps. false: no such request (it may have finished). O(requests held).
   virtual bool abort(Time now, RequestId id) = 0;
+  /// The KV that a request is pulling has come whole, and the next step can go on from it; or has not, and its prompt
+  /// is computed here. false: no such request, or it does not pull.
+  virtual bool kv_arrived(Time now, RequestId id, bool whole) {
+    static_cast<void>(now), static_cast<void>(id), static_cast<void>(whole);
+    return false;
+  }
   /// When advance() will next have something to do; nothing if the engine is idle.
   [[nodiscard]] virtual std::optional<Time> next_event() const = 0;
   /// Does everything due up to `now`. A step costs O(running); no allocation a token.

@@ -40,6 +40,8 @@ void Rank::submit(const EngineRequest& request) {
   sequence.prompt = request.prompt.value();
   sequence.fate = fate_of(config_, request);
   sequence.kv_given = kv_given_;
+  sequence.remote_kv = request.remote_kv && request.prompt > Tokens(1);  // of one token there is nothing to pull
+  sequence.keep_kv = request.keep_kv;
   if (cache_) cache_->enter(slot, request.prefix, sequence.prompt, sequence.prompt + sequence.fate.output);
   index_.emplace(request.id, slot);
   waiting_.push_back(slot);
@@ -49,14 +51,63 @@ bool Rank::abort(RequestId id) {
   const auto found = index_.find(id);
   if (found == index_.end()) return false;
   const Slot slot = found->second;
-  if (sequences_[slot].running) {
+  const Sequence& sequence = sequences_[slot];
+  if (sequence.kept) {
+    kept_.erase(std::ranges::find(kept_, slot));
+    kept_blocks_ -= sequence.blocks;
+    remove(slot);
+    take_gauges();  // there may be no step for long
+    return true;
+  }
+  if (sequence.running) {
     running_.erase(std::ranges::find(running_, slot));
-  } else {
+  } else if (sequence.pulling) {
+    pulling_.erase(std::ranges::find(pulling_, slot));
+  } else if (std::erase(arrived_, slot) == 0) {
     waiting_.erase(std::ranges::find(waiting_, slot));
   }
   remove(slot);
   ++counters_.finished[static_cast<std::size_t>(FinishReason::abort)];
   return true;
+}
+
+bool Rank::kv_arrived(RequestId id, bool whole) {
+  const auto found = index_.find(id);
+  if (found == index_.end() || !sequences_[found->second].pulling) return false;
+  const Slot slot = found->second;
+  Sequence& sequence = sequences_[slot];
+  sequence.pulling = false;
+  sequence.kv_given = whole;
+  pulling_.erase(std::ranges::find(pulling_, slot));
+  if (whole) {
+    arrived_.push_back(slot);
+  } else {
+    release_kv(sequence);
+    waiting_.push_front(slot);
+  }
+  return true;
+}
+
+bool Rank::pull_first(Time at, EngineSink& sink) {
+  const Slot slot = waiting_.front();
+  Sequence& sequence = sequences_[slot];
+  if (!allocate(sequence, sequence.prompt)) return false;
+  waiting_.pop_front();
+  pulling_.push_back(slot);
+  sequence.remote_kv = false;
+  sequence.pulling = true;
+  sink.on_event(event_of(EngineEvent::Kind::pulling, at, sequence.id));
+  return true;
+}
+
+void Rank::keep(Slot slot) {
+  Sequence& sequence = sequences_[slot];
+  kv_tokens_ -= Tokens(sequence.computed);
+  sequence.computed = 0;
+  sequence.running = false;
+  sequence.kept = true;
+  kept_.push_back(slot);
+  kept_blocks_ += sequence.blocks;
 }
 
 RankStep Rank::schedule(Time at, EngineSink& sink) {
@@ -91,16 +142,24 @@ void Rank::continue_running(RankStep& step, Time at, EngineSink& sink) {
 
 void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
   const auto slots = static_cast<std::size_t>(config_.slots);
-  while (!waiting_.empty() && budget_ > 0 && running_.size() < slots) {
-    Sequence& sequence = sequences_[waiting_.front()];
-    const PrefixCache::Hit hit = look_up(sequence);
+  while (budget_ > 0 && running_.size() < slots) {
+    const bool pulled = !arrived_.empty();
+    std::deque<Slot>& queue = pulled ? arrived_ : waiting_;
+    if (queue.empty()) return;
+    Sequence& sequence = sequences_[queue.front()];
+    if (sequence.remote_kv) {  // who pulls is stepped over
+      if (!pull_first(at, sink)) return;
+      continue;
+    }
+    const PrefixCache::Hit hit = pulled ? PrefixCache::Hit{} : look_up(sequence);
     const std::int64_t held = sequence.kv_given ? sequence.prompt - 1 : hit.blocks * config_.block_size;
     const std::int64_t remaining = wanted(sequence, sequence.missing() - held);
-    const std::int64_t new_tokens = std::min(remaining, budget_);
-    const std::int64_t must_fit = config_.admit_whole_prompt ? remaining : new_tokens;
+    // Who has pulled makes do with the blocks it has: it must never wait for more, as others may wait for its own.
+    const std::int64_t new_tokens = std::min({remaining, budget_, pulled ? sequence.room - held : remaining});
+    const std::int64_t must_fit = config_.admit_whole_prompt && !pulled ? remaining : new_tokens;
     // Head-of-line blocking: the first that does not fit ends the scan, however small the next may be.
-    if (blocks_for(held + must_fit) - (hit.blocks - hit.free) > free_blocks_) return;
-    if (cache_) admit_hit(sequence, hit);
+    if (blocks_for(held + must_fit) - sequence.blocks - (hit.blocks - hit.free) > free_blocks_) return;
+    if (cache_ && !pulled) admit_hit(sequence, hit);
     // Handed-over KV is used up by the admission: after a preemption the prompt is computed here.
     sequence.kv_given = false;
     sequence.computed = held;
@@ -108,8 +167,8 @@ void Rank::admit_waiting(RankStep& step, Time at, EngineSink& sink) {
     [[maybe_unused]] const bool fits = allocate(sequence, new_tokens);
     assert(fits);
     sequence.running = true;
-    running_.push_back(waiting_.front());
-    waiting_.pop_front();
+    running_.push_back(queue.front());
+    queue.pop_front();
     EngineEvent started = event_of(EngineEvent::Kind::started, at, sequence.id);
     started.count = Tokens(hit.blocks * config_.block_size);
     sink.on_event(started);
@@ -169,15 +228,17 @@ void Rank::complete(Time at, EngineSink& sink) {
   if (!stepping_) return;
   stepping_ = false;
   deliveries_.clear();
-  auto kept = running_.begin();
+  auto still = running_.begin();
   for (const Slot slot : running_) {
     if (deliver(sequences_[slot])) {
-      *kept++ = slot;
+      *still++ = slot;
+    } else if (sequences_[slot].keep_kv) {
+      keep(slot);
     } else {
       remove(slot);
     }
   }
-  running_.erase(kept, running_.end());
+  running_.erase(still, running_.end());
   if (!deliveries_.empty()) sink.on_deliveries(at, deliveries_);
   take_gauges();
 }
@@ -237,15 +298,18 @@ void Rank::remove(Slot slot) {
 void Rank::take_gauges() {
   gauges_ = counters_;
   gauges_.running = static_cast<std::int64_t>(running_.size());
-  gauges_.waiting = static_cast<std::int64_t>(waiting_.size());
+  gauges_.deferred = static_cast<std::int64_t>(pulling_.size());
+  gauges_.waiting = waiting();
   const std::int64_t usable = config_.usable_blocks();
   gauges_.kv_usage = static_cast<double>(usable - free_blocks_) / static_cast<double>(usable);
 }
 
 EngineBooks Rank::books() const {
   return {.running = static_cast<std::int64_t>(running_.size()),
-          .waiting = static_cast<std::int64_t>(waiting_.size()),
+          .waiting = waiting(),
+          .pulling = static_cast<std::int64_t>(pulling_.size()),
           .used_blocks = config_.usable_blocks() - free_blocks_,
+          .kept_blocks = kept_blocks_,
           .kv_tokens = kv_tokens_};
 }
 

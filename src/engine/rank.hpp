@@ -22,6 +22,7 @@ class Rank {
   /// `request` must have been judged acceptable and its id be new.
   void submit(const EngineRequest& request);
   bool abort(RequestId id);
+  bool kv_arrived(RequestId id, bool whole);
 
   /// Chooses what the step computes and allocates its blocks; tells of starts and preemptions at `at`.
   [[nodiscard]] RankStep schedule(Time at, EngineSink& sink);
@@ -29,8 +30,11 @@ class Rank {
   void complete(Time at, EngineSink& sink);
 
   [[nodiscard]] bool holds(RequestId id) const { return index_.contains(id); }
-  [[nodiscard]] bool has_work() const { return !running_.empty() || !waiting_.empty(); }
-  [[nodiscard]] std::int64_t waiting() const { return static_cast<std::int64_t>(waiting_.size()); }
+  [[nodiscard]] bool has_work() const { return !running_.empty() || !waiting_.empty() || !arrived_.empty(); }
+  /// Those that pull included.
+  [[nodiscard]] std::int64_t waiting() const {
+    return static_cast<std::int64_t>(waiting_.size() + pulling_.size() + arrived_.size());
+  }
   [[nodiscard]] const EngineGauges& gauges() const { return gauges_; }
   [[nodiscard]] EngineBooks books() const;
   [[nodiscard]] Result<void> check() const;
@@ -50,6 +54,10 @@ class Rank {
     std::int64_t room = 0;  ///< tokens that `blocks` hold
     bool kv_given = false;  ///< its prompt's KV arrives with its admission
     bool running = false;
+    bool remote_kv = false;  ///< is still to pull its prompt's KV
+    bool pulling = false;
+    bool keep_kv = false;
+    bool kept = false;       ///< has finished and still holds its blocks
     bool looked_up = false;  ///< in the prefix cache, for the counters
 
     [[nodiscard]] std::int64_t missing() const { return prompt + generated - computed; }
@@ -57,6 +65,9 @@ class Rank {
 
   void continue_running(RankStep& step, Time at, EngineSink& sink);
   void admit_waiting(RankStep& step, Time at, EngineSink& sink);
+  /// The head of the queue starts to pull, if there is room; false if not.
+  [[nodiscard]] bool pull_first(Time at, EngineSink& sink);
+  void keep(Slot slot);
   void preempt_last(Time at, EngineSink& sink);
   void take_part(Sequence& sequence, std::int64_t new_tokens, RankStep& step);
   /// Tokens that a step would add, were there budget for all, to a sequence with so many missing.
@@ -84,6 +95,10 @@ class Rank {
   std::unordered_map<RequestId, Slot> index_;
   std::vector<Slot> running_;  ///< in order of admission
   std::deque<Slot> waiting_;
+  std::vector<Slot> pulling_;
+  std::deque<Slot> arrived_;  ///< have pulled; they hold blocks and so come before all who wait
+  std::vector<Slot> kept_;
+  std::int64_t kept_blocks_ = 0;
   std::int64_t free_blocks_;
   std::optional<PrefixCache> cache_;
   std::int64_t budget_ = 0;  ///< left in the step being scheduled

@@ -34,8 +34,30 @@ Result<void> Rank::check() const {
       return failure(fmt::format("request {} waits and still holds something", each.id));
     }
   }
+  for (const Slot slot : arrived_) {
+    const Sequence& each = sequences_[slot];
+    if (each.running || each.pulling || !each.kv_given || each.computed != 0) {
+      return failure(fmt::format("request {} has not pulled", each.id));
+    }
+    if (auto ok = equal("blocks of a request that has pulled", each.blocks, blocks_for(each.prompt)); !ok) return ok;
+    blocks += each.blocks;
+  }
+  for (const Slot slot : pulling_) {
+    const Sequence& each = sequences_[slot];
+    if (!each.pulling || each.computed != 0) return failure(fmt::format("request {} does not pull", each.id));
+    if (auto ok = equal("blocks of a pulling request", each.blocks, blocks_for(each.prompt)); !ok) return ok;
+    blocks += each.blocks;
+  }
+  std::int64_t kept = 0;
+  for (const Slot slot : kept_) {
+    const Sequence& each = sequences_[slot];
+    if (!each.kept || each.computed != 0) return failure(fmt::format("request {} keeps what it should not", each.id));
+    kept += each.blocks;
+  }
+  if (auto ok = equal("kept blocks", kept_blocks_, kept); !ok) return ok;
+  blocks += kept;
   if (free_blocks_ < 0) return failure(fmt::format("free blocks: {}, below 0", free_blocks_));
-  const auto held = static_cast<std::int64_t>(running_.size() + waiting_.size());
+  const auto held = static_cast<std::int64_t>(running_.size() + kept_.size()) + waiting();
   if (static_cast<std::int64_t>(running_.size()) > config_.slots) return failure("more requests run than slots");
   if (cache_) {  // blocks may be shared: who holds what is recounted there
     if (auto ok = cache_->check(); !ok) return ok;

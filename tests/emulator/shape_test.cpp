@@ -89,13 +89,13 @@ TEST(AnyOpenAiStream, AnErrorEventIsFollowedByDone) {
 TEST(PlainAnswer, OfChat) {
   Talk talk(Endpoint::chat, chat_body, 1, FinishReason::stop);
   talk.sequences[0].delivered = 3;
-  EXPECT_EQ(talk.shape->whole(), transcript("chat.json"));
+  EXPECT_EQ(talk.shape->whole("null"), transcript("chat.json"));
 }
 
 TEST(PlainAnswer, OfCompletions) {
   Talk talk(Endpoint::completions, R"({"prompt":"sea wind"})", 1, FinishReason::length);
   talk.sequences[0].delivered = 2;
-  EXPECT_EQ(talk.shape->whole(), transcript("completions.json"));
+  EXPECT_EQ(talk.shape->whole("null"), transcript("completions.json"));
 }
 
 TEST(ResponsesStream, GoesThroughItsEventsInOrder) {
