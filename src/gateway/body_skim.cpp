@@ -371,6 +371,7 @@ void BodySkim::end_value(std::uint64_t end, std::string_view text) {
       session_seen_ = session_seen_ || member_ == Member::session;
       break;
     case Member::text:
+      facts_.text = {value_begin_, end};
       facts_.text_bytes += end - value_begin_ - std::min(media_bytes_, end - value_begin_);
       facts_.list_prompts = std::max<std::uint64_t>(facts_.list_prompts, 1);
       facts_.prompt_ids = ids_only_ && facts_.prompt_ids > 0 ? facts_.prompt_ids + 1 : 0;

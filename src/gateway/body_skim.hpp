@@ -35,6 +35,7 @@ class BodySkim {
     std::uint64_t list_prompts = 1;  ///< prompts in a list of strings or of lists
     std::string session;             ///< session_id, else user; decoded, cut at 256 bytes
     std::uint64_t text_bytes = 0;    ///< of prompt, messages, input: JSON bytes less media
+    Range text;                      ///< the value of the last of them
     std::uint64_t prompt_ids = 0;    ///< in a prompt given as one list of token ids
     std::uint64_t media_parts = 0;   ///< data: and media URLs in messages or input
   };
