@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "config/load.hpp"
 #include "config/table.hpp"
+#include "engines/adapter.hpp"
 #include "http/address.hpp"
 #include "routing/spec.hpp"
 
@@ -97,6 +98,7 @@ Result<void> check_combinations(const ServeSettings& s) {
                   "pool.unroutable_wait is over pool.timeout, which ends the wait before"),
       ineffective(s.retry.budget != defaults.retry.budget, s.retry.budget > 0 && s.retry.attempts == 1,
                   "retry.budget has no effect with retry.attempts = 1"),
+      ineffective(s.sync != defaults.sync, s.ranks == 1, "sync = false has no effect with ranks = 1"),
       require(s.retry.backoff <= s.retry.backoff_cap, "retry.backoff is over retry.backoff_cap"),
       require(s.health.breaker_open <= s.health.breaker_cap, "health.breaker_open is over health.breaker_cap"),
       require(!s.access_log.empty(), "access_log is empty (allowed: a file, \"-\" for standard output, or \"off\")"),
@@ -166,6 +168,24 @@ Result<std::string> key_of_text(std::string_view text, const std::string& whence
   return std::string(key);
 }
 
+Result<void> check_ranks(const WorkerSetting& worker) {
+  if (!worker.group.empty() && !is_token(worker.group, "._:-[]")) {
+    return failure(
+        fmt::format("group \"{}\" is no name (allowed: up to 128 letters, digits and ._:-[])", worker.group));
+  }
+  if (!worker.group.empty() && !worker.sync) {
+    return failure("group has no effect with sync = false (allowed: one of them)");
+  }
+  if (!worker.sync && worker.ranks == 1) return failure("sync = false has no effect with ranks = 1");
+  const auto kind = engines::kind_named(worker.engine);
+  if (worker.ranks > 1 && kind && engines::adapter(*kind).rank_field().empty()) {
+    return failure(
+        fmt::format("ranks cannot be {}: engine {} has no ranks that requests can be sent to (allowed: 0 or 1)",
+                    worker.ranks, worker.engine));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> api_key(const WorkerSetting& worker) {
@@ -184,6 +204,12 @@ Result<std::string> api_key(const WorkerSetting& worker) {
 }
 
 Result<WorkerSetting> check(WorkerSetting worker) {
+  if (const auto at = worker.url.rfind('@'); at != std::string::npos && parse_unsigned(worker.url.substr(at + 1))) {
+    return failure(
+        fmt::format("the url \"{}\" ends in @{}; ranks are not told there (allowed: ranks = N of the worker, or "
+                    "--ranks N)",
+                    worker.url, worker.url.substr(at + 1)));
+  }
   const auto url = http::parse_url(worker.url);
   if (!url) return tl::unexpected(url.error());
   if (worker.name.empty()) worker.name = url->authority();
@@ -192,12 +218,13 @@ Result<WorkerSetting> check(WorkerSetting worker) {
     return fail("this is no name (allowed: up to 128 letters, digits and ._:-[])");
   }
   for (const auto& setting : worker_table()) {  // ranges of workers that did not come from a file
-    if (setting.key == "engine") {
-      if (auto done = store(setting, worker, worker.engine); !done) return fail(done.error().message);
-    } else if (setting.key == "max_in_flight") {
-      if (auto done = store(setting, worker, worker.max_in_flight); !done) return fail(done.error().message);
-    }
+    Result<void> done;
+    if (setting.key == "engine") done = store(setting, worker, worker.engine);
+    if (setting.key == "max_in_flight") done = store(setting, worker, worker.max_in_flight);
+    if (setting.key == "ranks") done = store(setting, worker, worker.ranks);
+    if (!done) return fail(done.error().message);
   }
+  if (auto done = check_ranks(worker); !done) return fail(done.error().message);
   if (std::find(worker.models.begin(), worker.models.end(), "") != worker.models.end())
     return fail("a model name is empty");
   if (!worker.api_key_file.empty() && !worker.api_key_env.empty()) {

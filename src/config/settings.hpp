@@ -16,9 +16,13 @@ struct WorkerSetting {
   std::string name;                 ///< default host:port
   std::vector<std::string> models;  ///< default: what its /v1/models says
   std::string engine = "auto";      ///< auto, vllm, sglang, llama.cpp, tgi, openai
-  std::int64_t max_in_flight = 0;   ///< 0 = the fleet's setting, else what the engine says, else its kind's default
-  std::string api_key_file;         ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;          ///< the same, from the environment
+  /// Of each of its ranks; 0 = the fleet's setting, else what the engine says, else its kind's default.
+  std::int64_t max_in_flight = 0;
+  std::int64_t ranks = 0;    ///< data-parallel ranks, each a worker of its own; 0 = the fleet's setting
+  std::string group;         ///< workers of one name make their steps together; default: the ranks of this engine
+  bool sync = true;          ///< off: its ranks step on their own
+  std::string api_key_file;  ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;   ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
@@ -85,6 +89,8 @@ struct ServeSettings {
   int threads = 0;                 ///< 0 = one per core
   std::uint64_t seed = 0;          ///< of decisions; 0 = from the system
   std::int64_t max_in_flight = 0;  ///< per worker; 0 = from the engine or its kind
+  std::int64_t ranks = 0;          ///< of each engine that has no number of its own; 0 = found out, 1 = not looked for
+  bool sync = true;                ///< off: no ranks of any engine step together, unless a group is named
   Timeouts timeouts;
   RetrySettings retry;
   HealthSettings health;

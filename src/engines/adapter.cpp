@@ -22,7 +22,7 @@ bool Report::any() const { return running || waiting || kv_used || kv_capacity |
 
 std::string_view Adapter::name() const { return names[static_cast<std::size_t>(kind())]; }
 
-Report Adapter::read(std::span<const std::string> /*bodies*/) const { return {}; }
+Reading Adapter::read(std::span<const std::string> /*bodies*/) const { return {}; }
 
 const Adapter& adapter(Kind kind) {
   switch (kind) {

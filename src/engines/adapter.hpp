@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
@@ -24,8 +25,8 @@ struct Scrape {
   std::string_view path;
 };
 
-/// What a worker says of itself, summed over its data-parallel ranks. A fact that was not told, could not be
-/// read or cannot be (negative, infinite, more than all) is absent, never 0; so is a sum of which one part is
+/// What an engine says of itself, summed over its data-parallel ranks, or one rank. A fact that was not told, could not
+/// be read or cannot be (negative, infinite, more than all) is absent, never 0; so is a sum of which one part is
 /// missing.
 struct Report {
   std::optional<double> running;  ///< requests in the batch
@@ -36,6 +37,21 @@ struct Report {
   std::optional<double> preemptions_total;  ///< since the engine started; falls when it restarts
 
   [[nodiscard]] bool any() const;
+};
+
+/// What one data-parallel rank says of itself.
+struct RankReport {
+  std::uint32_t number = 0;  ///< in its label: the first one of an engine that is a part of a larger group is not 0
+  Report report;
+};
+
+/// Ranks of one engine that are looked at: more are none.
+inline constexpr std::size_t max_ranks = 1024;
+
+struct Reading {
+  Report whole;
+  /// By number, ascending; empty where the pages number no ranks, or not all of them.
+  std::vector<RankReport> ranks;
 };
 
 /// What differs between engine kinds. Stateless: text in, facts out; any thread.
@@ -50,7 +66,10 @@ class Adapter {
   /// Pages that tell the load; none = the engine tells nothing.
   [[nodiscard]] virtual std::span<const Scrape> scrapes() const { return {}; }
   /// `bodies` in the order of scrapes(); "" for a page that did not answer 200. Linear in their length.
-  [[nodiscard]] virtual Report read(std::span<const std::string> bodies) const;
+  [[nodiscard]] virtual Reading read(std::span<const std::string> bodies) const;
+  /// The request field whose value, 0 to N - 1, sends a request to one of N data-parallel ranks, before any balancing
+  /// of the engine's own; "" = this kind has none.
+  [[nodiscard]] virtual std::string_view rank_field() const { return {}; }
 
   /// In-flight limit while neither the operator nor the engine tells one: the engine's own default.
   [[nodiscard]] virtual std::int64_t default_max_in_flight() const = 0;

@@ -141,4 +141,11 @@ std::optional<ErrorEvent> read_error_event(std::string_view data) {
   return std::nullopt;
 }
 
+bool refuses_rank(std::string_view data) {
+  const auto error = read_error_event(data);
+  if (!error) return false;
+  const std::string_view message = trim(error->message);
+  return message.starts_with("data_parallel_rank ") || message.starts_with("routed_dp_rank=");
+}
+
 }  // namespace evenkeel::engines

@@ -36,4 +36,9 @@ struct ErrorEvent {
 /// Without the bytes `"error"` in `data` it costs one search.
 [[nodiscard]] std::optional<ErrorEvent> read_error_event(std::string_view data);
 
+/// Whether an error (whole body, or data of an event) blames the data-parallel rank that the request was addressed
+/// to: out of range, not active. Its message begins with the rank's name, data_parallel_rank of vLLM or routed_dp_rank
+/// of SGLang; anywhere else the words may be a client's own.
+[[nodiscard]] bool refuses_rank(std::string_view data);
+
 }  // namespace evenkeel::engines

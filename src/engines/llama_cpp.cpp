@@ -59,11 +59,11 @@ class LlamaCpp final : public Adapter {
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 4; }  // --parallel auto
 
-  [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
-    Report report;
-    if (bodies.size() > 1) read_metrics(bodies[1], report);
-    if (!bodies.empty()) read_slots(bodies[0], report);
-    return report;
+  [[nodiscard]] Reading read(std::span<const std::string> bodies) const override {
+    Reading reading;
+    if (bodies.size() > 1) read_metrics(bodies[1], reading.whole);
+    if (!bodies.empty()) read_slots(bodies[0], reading.whole);
+    return reading;
   }
 };
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+
+#include "base/text.hpp"
 
 namespace evenkeel::engines {
 
@@ -26,12 +29,34 @@ const Series::ByRank* Series::find(std::span<const std::string_view> aliases) co
   return nullptr;
 }
 
+std::optional<double> Series::of(std::span<const std::string_view> aliases, const std::string& rank) const {
+  const ByRank* ranks = find(aliases);
+  if (ranks == nullptr) return std::nullopt;
+  const auto at = ranks->find(rank);
+  return at == ranks->end() ? std::nullopt : at->second;
+}
+
 std::optional<double> Series::sum(std::span<const std::string_view> aliases) const {
   const ByRank* ranks = find(aliases);
   if (ranks == nullptr) return std::nullopt;
   Sum total;
   for (const auto& [rank, value] : *ranks) total.add(value);
   return total.get();
+}
+
+std::vector<RankLabel> numbered(const Series::ByRank& ranks) {
+  if (ranks.size() > max_ranks) return {};
+  std::vector<RankLabel> labels;
+  for (const auto& [text, value] : ranks) {
+    const auto number = parse_unsigned(text);
+    if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return {};
+    labels.push_back({static_cast<std::uint32_t>(*number), text});
+  }
+  const auto by_number = [](const RankLabel& a, const RankLabel& b) { return a.number < b.number; };
+  std::sort(labels.begin(), labels.end(), by_number);
+  const auto same = [](const RankLabel& a, const RankLabel& b) { return a.number == b.number; };
+  if (std::adjacent_find(labels.begin(), labels.end(), same) != labels.end()) return {};
+  return labels;
 }
 
 std::optional<Tokens> tokens_of(std::optional<double> value) {

@@ -5,8 +5,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.hpp"
+#include "engines/adapter.hpp"
 #include "engines/prometheus.hpp"
 
 namespace evenkeel::engines {
@@ -28,12 +30,22 @@ class Series {
   /// The ranks of the first of `aliases` that the page has: new names first, so a page with both gives the
   /// new.
   [[nodiscard]] const ByRank* find(std::span<const std::string_view> aliases) const;
+  /// Of one of them; nothing if it is not there or is no amount.
+  [[nodiscard]] std::optional<double> of(std::span<const std::string_view> aliases, const std::string& rank) const;
   /// Their sum; nothing if there are none or one of them is no amount.
   [[nodiscard]] std::optional<double> sum(std::span<const std::string_view> aliases) const;
 
  private:
   std::map<std::string_view, ByRank> found_;
 };
+
+/// A rank's label, and the number that stands in it.
+struct RankLabel {
+  std::uint32_t number = 0;
+  std::string text;
+};
+/// By number, ascending; none if one of them is no number, two are the same, or there are more than max_ranks.
+[[nodiscard]] std::vector<RankLabel> numbered(const Series::ByRank& ranks);
 
 /// Rounded to whole tokens.
 [[nodiscard]] std::optional<Tokens> tokens_of(std::optional<double> value);

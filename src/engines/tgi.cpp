@@ -25,20 +25,21 @@ class Tgi final : public Adapter {
   // Its HTTP server ends no idle connection by itself; proxies and NAT in between end them within minutes.
   [[nodiscard]] Duration idle_keep_alive() const override { return std::chrono::seconds(60); }
 
-  [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
-    Report report;
-    if (bodies.empty()) return report;
+  [[nodiscard]] Reading read(std::span<const std::string> bodies) const override {
+    Reading reading;
+    if (bodies.empty()) return reading;
+    Report& report = reading.whole;
     const Series series(bodies[0], wanted, "");
     report.running = series.sum(running);
     report.waiting = series.sum(waiting);
     report.kv_used = tokens_of(series.sum(kv_used));
     report.kv_capacity = tokens_of(series.sum(kv_capacity));
-    if (bodies.size() < 2) return report;
+    if (bodies.size() < 2) return reading;
     const Json info(bodies[1]);
-    if (!info.root()) return report;
+    if (!info.root()) return reading;
     report.slots = slots_of(amount_member(*info.root(), "max_concurrent_requests"));  // above it answers 429
     if (!report.kv_capacity) report.kv_capacity = tokens_of(amount_member(*info.root(), "max_batch_total_tokens"));
-    return report;
+    return reading;
   }
 };
 

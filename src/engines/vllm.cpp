@@ -54,6 +54,10 @@ std::optional<double> capacity_for(const Capacities& all, const std::string& eng
   return unlabelled == all.end() ? std::nullopt : unlabelled->second;
 }
 
+std::optional<double> held(std::optional<double> share, std::optional<double> capacity) {
+  return share && *share <= 1 && capacity ? std::optional(*share * *capacity) : std::nullopt;
+}
+
 void read_kv(const Series& series, const Capacities& all, Report& report) {
   Sum used;
   Sum capacity;
@@ -64,11 +68,32 @@ void read_kv(const Series& series, const Capacities& all, Report& report) {
     for (const auto& [engine, share] : *usage) {
       const auto tokens = capacity_for(all, engine);
       capacity.add(tokens);
-      used.add(share && *share <= 1 && tokens ? std::optional(*share * *tokens) : std::nullopt);
+      used.add(held(share, tokens));
     }
   }
   report.kv_used = tokens_of(used.get());
   report.kv_capacity = tokens_of(capacity.get());
+}
+
+Report read_rank(const Series& series, const Capacities& all, const std::string& engine) {
+  Report report;
+  report.running = series.of(running, engine);
+  report.waiting = series.of(waiting, engine);
+  report.preemptions_total = series.of(preemptions, engine);
+  const auto capacity = capacity_for(all, engine);
+  report.kv_capacity = tokens_of(capacity);
+  report.kv_used = tokens_of(held(series.of(kv_usage, engine), capacity));
+  return report;
+}
+
+std::vector<RankReport> read_ranks(const Series& series, const Capacities& all) {
+  std::vector<RankReport> ranks;
+  const Series::ByRank* known = series.find(running);
+  if (known == nullptr) return ranks;
+  for (const RankLabel& label : numbered(*known)) {
+    ranks.push_back({label.number, read_rank(series, all, label.text)});
+  }
+  return ranks;
 }
 
 class Vllm final : public Adapter {
@@ -77,9 +102,12 @@ class Vllm final : public Adapter {
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // max_num_seqs; no page tells it
 
-  [[nodiscard]] Report read(std::span<const std::string> bodies) const override {
-    Report report;
-    if (bodies.empty()) return report;
+  [[nodiscard]] std::string_view rank_field() const override { return "X-Data-Parallel-Rank"; }
+
+  [[nodiscard]] Reading read(std::span<const std::string> bodies) const override {
+    Reading reading;
+    if (bodies.empty()) return reading;
+    Report& report = reading.whole;
     const Series series(bodies[0], wanted, "engine");
     report.running = series.sum(running);
     report.waiting = series.sum(waiting);
@@ -88,8 +116,10 @@ class Vllm final : public Adapter {
       report.waiting = out ? std::optional(*report.waiting + *out) : std::nullopt;
     }
     report.preemptions_total = series.sum(preemptions);
-    read_kv(series, capacities(bodies[0]), report);
-    return report;
+    const Capacities capacity = capacities(bodies[0]);
+    read_kv(series, capacity, report);
+    reading.ranks = read_ranks(series, capacity);
+    return reading;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "config/load.hpp"
 #include "gateway/error_body.hpp"
 
 namespace evenkeel::gateway {
@@ -71,14 +72,25 @@ Result<std::string> text_of(const json::object& object, std::string_view key) {
   return std::string(value->get_string());
 }
 
-Result<std::int64_t> limit_of(const json::object& object) {
-  const auto* value = object.if_contains("max_in_flight");
-  if (value == nullptr) return 0;
-  if (!value->is_int64() || value->get_int64() < 1 || value->get_int64() > 1'000'000) {
-    return failure("\"max_in_flight\" must be a whole number from 1 to 1000000");
+/// Nothing if the key is not there.
+Result<std::optional<std::int64_t>> whole_of(const json::object& object, std::string_view key, std::int64_t least,
+                                             std::int64_t most) {
+  const auto* value = object.if_contains({key.data(), key.size()});
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_int64() || value->get_int64() < least || value->get_int64() > most) {
+    return failure(fmt::format("\"{}\" must be a whole number from {} to {}", key, least, most));
   }
   return value->get_int64();
 }
+
+/// 0 if there is none.
+Result<std::int64_t> limit_of(const json::object& object) {
+  const auto limit = whole_of(object, "max_in_flight", 1, 1'000'000);
+  if (!limit) return tl::unexpected(limit.error());
+  return limit->value_or(0);
+}
+
+std::string null_or(std::string_view text) { return text.empty() ? "null" : quoted(text); }
 
 }  // namespace
 
@@ -86,20 +98,20 @@ std::string Admin::list_workers() const {
   std::string out = "[";
   for (const auto& worker : dispatcher_.workers()) {
     if (worker.state == dispatch::WorkerState::removed && worker.load.in_flight == 0) continue;
-    const auto* facts = control_.facts(worker.id);
+    const auto facts = control_.facts(worker.id).value_or(FleetControl::WorkerFacts{});
     const auto breaker = breakers_.status(worker.id);
     if (out.size() > 1) out += ',';
     fmt::format_to(std::back_inserter(out), "{{\"name\":{},\"url\":{},\"engine\":{},\"models\":[",
-                   quoted(worker.spec.name), quoted(facts != nullptr ? facts->url : ""),
-                   quoted(facts != nullptr ? facts->engine : ""));
-    if (facts != nullptr) {
-      for (const auto& model : facts->models) {
-        if (out.back() != '[') out += ',';
-        append_json_string(out, model);
-      }
+                   quoted(worker.spec.name), quoted(facts.url), quoted(facts.kind));
+    for (const auto& model : facts.models) {
+      if (out.back() != '[') out += ',';
+      append_json_string(out, model);
     }
+    fmt::format_to(std::back_inserter(out), "],\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
+                   quoted(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
+                   facts.rank_honoured ? (*facts.rank_honoured ? "true" : "false") : "null", null_or(facts.group));
     fmt::format_to(std::back_inserter(out),
-                   "],\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
+                   ",\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
                    "tokens\":{},\"kv_tokens\":{},"
                    "\"foreign\":{{\"requests\":{},\"tokens\":{}}},\"capacity\":{{\"requests\":{},\"kv_tokens\":{}}},"
                    "\"rate\":{:.1f},",
@@ -114,8 +126,7 @@ std::string Admin::list_workers() const {
     }
     fmt::format_to(std::back_inserter(out),
                    ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
-                   breaker.open, breaker.trial, breaker.faults, breaker.ejections,
-                   quoted(facts != nullptr ? facts->last_error : ""));
+                   breaker.open, breaker.trial, breaker.faults, breaker.ejections, quoted(facts.last_error));
   }
   return out + "]";
 }
@@ -127,14 +138,15 @@ std::string Admin::show_pool() const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 7> keys = {"url",           "name",         "models",     "engine",
-                                                    "max_in_flight", "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 10> keys = {"url",   "name",  "models", "engine",       "max_in_flight",
+                                                     "ranks", "group", "sync",   "api_key_file", "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
   for (const auto& [key, into] : {std::pair<std::string_view, std::string*>{"url", &setting.url},
                                   {"name", &setting.name},
                                   {"engine", &setting.engine},
+                                  {"group", &setting.group},
                                   {"api_key_file", &setting.api_key_file},
                                   {"api_key_env", &setting.api_key_env}}) {
     auto text = text_of(*object, key);
@@ -155,10 +167,19 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   auto limit = limit_of(*object);
   if (!limit) return {400, error_text(limit.error().message)};
   setting.max_in_flight = *limit;
-  const auto added = control_.add(setting);
+  const auto ranks = whole_of(*object, "ranks", 0, engines::max_ranks);
+  if (!ranks) return {400, error_text(ranks.error().message)};
+  setting.ranks = ranks->value_or(0);
+  if (const auto* sync = object->if_contains("sync")) {
+    if (!sync->is_bool()) return {400, error_text("\"sync\" must be true or false")};
+    setting.sync = sync->get_bool();
+  }
+  const auto fine = config::check(setting);
+  if (!fine) return {400, error_text(fine.error().message)};
+  const auto added = control_.add(*fine);
   if (!added)
     return {added.error().message.starts_with("there is a worker") ? 409 : 400, error_text(added.error().message)};
-  return {201, fmt::format("{{\"name\":{}}}", quoted(dispatcher_.workers().at(added->value).spec.name))};
+  return {201, fmt::format("{{\"name\":{}}}", quoted(*added))};
 }
 
 Admin::Answer Admin::change_worker(std::string_view name, const std::string& body) {

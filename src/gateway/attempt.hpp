@@ -17,6 +17,9 @@
 
 namespace evenkeel::gateway {
 
+/// The fault of an engine that refused the rank it was addressed at; another rank may take the request.
+inline constexpr std::string_view rank_refused = "rank_refused";
+
 /// How one attempt at one worker ended.
 struct AttemptResult {
   fleet::Outcome outcome = fleet::Outcome::transport_fault;
@@ -73,6 +76,7 @@ class Attempt {
   void take_events(std::string_view data);
   bool take_event(std::string_view event);
   void first_event_failed(std::string_view event);
+  [[nodiscard]] std::optional<fleet::Outcome> blame_rank(std::string_view error);
   void body_complete();
   void commit();
   void commit_head();

@@ -12,134 +12,196 @@ Breakers::Entry& Breakers::entry(WorkerId worker) {
   return entries_[worker.value];
 }
 
-Breakers::Change Breakers::settle(Entry& entry) {
+void Breakers::settle_one(std::size_t place, Changes& changes) {
+  Entry& entry = entries_[place];
+  const Engine& engine = engine_of(entry);
   WorkerState state = WorkerState::unroutable;
   if (entry.ordered) {
     state = *entry.ordered;
-  } else if (entry.alive && !entry.open) {
+  } else if (engine.alive && !entry.open) {
     state = WorkerState::routable;
-  } else if (entry.alive && entry.trial) {
+  } else if (engine.alive && entry.trial) {
     state = WorkerState::trial;
   }
-  if (state == entry.told) return std::nullopt;
+  if (state == entry.told) return;
   entry.told = state;
-  return state;
+  changes.emplace_back(WorkerId{static_cast<std::uint32_t>(place)}, state);
 }
 
-void Breakers::tell(WorkerId worker, Change change) {
-  if (change) dispatcher_.set_state(worker, *change);
+void Breakers::settle(const Entry& entry, Changes& changes) {
+  for (const std::size_t place : engine_of(entry).workers) settle_one(place, changes);
 }
 
-bool Breakers::may_eject() const {
+void Breakers::tell(const Changes& changes) {
+  for (const auto& [worker, state] : changes) dispatcher_.set_state(worker, state);
+}
+
+bool Breakers::may_eject(std::size_t more) const {
   std::size_t live = 0, ejected = 0;
   for (const Entry& entry : entries_) {
     if (!entry.known || entry.ordered) continue;
     ++live;
     if (entry.open) ++ejected;
   }
-  return static_cast<double>(ejected + 1) <= settings_.ejection_cap * static_cast<double>(live);
+  return static_cast<double>(ejected + more) <= settings_.ejection_cap * static_cast<double>(live);
 }
 
-void Breakers::add(WorkerId worker) {
-  Change change;
+int Breakers::faults(const Entry& entry) const { return entry.worker_faults + engines_[entry.engine].transport_faults; }
+
+void Breakers::leave(std::size_t place) {
+  const Entry& entry = entries_[place];
+  if (entry.known) std::erase(engine_of(entry).workers, place);
+}
+
+void Breakers::add(WorkerId worker, std::optional<WorkerId> beside) {
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
-    entry(worker) = Entry{};
-    entry(worker).known = true;
-    change = settle(entry(worker));
+    Entry& fresh = entry(worker);
+    leave(worker.value);
+    fresh = Entry{};
+    fresh.known = true;
+    if (beside) {
+      fresh.engine = entries_.at(beside->value).engine;
+    } else {
+      const auto unused =
+          std::find_if(engines_.begin(), engines_.end(), [](const Engine& engine) { return engine.workers.empty(); });
+      fresh.engine = static_cast<std::size_t>(unused - engines_.begin());
+      if (unused == engines_.end()) engines_.emplace_back();
+      engine_of(fresh) = Engine{};
+    }
+    engine_of(fresh).workers.push_back(worker.value);
+    settle_one(worker.value, changes);
   }
-  tell(worker, change);
+  tell(changes);
 }
 
 void Breakers::probed(WorkerId worker, bool good) {
-  Change change;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
-    Entry& of = entry(worker);
+    const Entry& of = entry(worker);
+    Engine& engine = engine_of(of);
     if (good) {
-      of.bad = 0;
-      if (++of.good >= settings_.rise) of.alive = true;
+      engine.bad = 0;
+      if (++engine.good >= settings_.rise) engine.alive = true;
     } else {
-      of.good = 0;
+      engine.good = 0;
       // A probe that got lost says less than a request that was just answered.
-      const bool answers =
-          of.last_success != Time::min() && clock_.now() - of.last_success < settings_.interval * settings_.fall;
-      if (++of.bad >= settings_.fall && !answers) of.alive = false;
+      const bool answers = engine.last_success != Time::min() &&
+                           clock_.now() - engine.last_success < settings_.interval * settings_.fall;
+      if (++engine.bad >= settings_.fall && !answers) engine.alive = false;
     }
-    change = settle(of);
+    settle(of, changes);
   }
-  tell(worker, change);
+  tell(changes);
+}
+
+void Breakers::open(Entry& entry, bool by_transport) {
+  entry.open = true;
+  entry.trial = false;
+  entry.by_transport = by_transport;
+  entry.open_for =
+      entry.open_for == Duration(0) ? settings_.breaker_open : std::min(entry.open_for * 2, settings_.breaker_cap);
+  entry.retry_at = clock_.now() + entry.open_for;
+  ++entry.ejections;
+}
+
+void Breakers::close(Entry& entry) {
+  entry.open = entry.trial = false;
+  entry.open_for = Duration(0);
+}
+
+void Breakers::worked(Entry& entry) {
+  Engine& engine = engine_of(entry);
+  engine.last_success = clock_.now();
+  engine.transport_faults = 0;
+  entry.worker_faults = 0;
+  close(entry);
+  for (const std::size_t place : engine.workers) {
+    if (entries_[place].open && entries_[place].by_transport) close(entries_[place]);
+  }
+}
+
+void Breakers::failed(Entry& of, bool by_transport) {
+  std::vector<Entry*> concerned = {&of};
+  if (by_transport) {
+    ++engine_of(of).transport_faults;
+    for (const std::size_t place : engine_of(of).workers) {
+      Entry& sibling = entries_[place];
+      if (&sibling != &of && !sibling.ordered) concerned.push_back(&sibling);
+    }
+  } else {
+    ++of.worker_faults;
+  }
+  std::vector<Entry*> full;
+  for (Entry* const entry : concerned) {
+    if (entry->trial) {
+      open(*entry, by_transport);
+    } else if (!entry->open && settings_.breaker_faults > 0 && faults(*entry) >= settings_.breaker_faults) {
+      full.push_back(entry);
+    }
+  }
+  if (full.empty() || !may_eject(full.size())) return;  // an engine goes with all its ranks or not at all
+  for (Entry* const entry : full) open(*entry, by_transport);
 }
 
 void Breakers::answered(WorkerId worker, Outcome outcome) {
   const bool fault = outcome == Outcome::worker_fault || outcome == Outcome::transport_fault;
   if (!fault && outcome != Outcome::completed) return;
-  Change change;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
     Entry& of = entry(worker);
-    if (!fault) {
-      of.last_success = clock_.now();
-      of.faults = 0;
-      of.open = of.trial = false;
-      of.open_for = Duration(0);
+    if (fault) {
+      failed(of, outcome == Outcome::transport_fault);
     } else {
-      ++of.faults;
-      const bool trip = of.trial || (!of.open && settings_.breaker_faults > 0 &&
-                                     of.faults >= settings_.breaker_faults && may_eject());
-      if (trip) {
-        of.open = true;
-        of.trial = false;
-        of.open_for =
-            of.open_for == Duration(0) ? settings_.breaker_open : std::min(of.open_for * 2, settings_.breaker_cap);
-        of.retry_at = clock_.now() + of.open_for;
-        ++of.ejections;
-      }
+      worked(of);
     }
-    change = settle(of);
+    settle(of, changes);
   }
-  tell(worker, change);
+  tell(changes);
 }
 
 void Breakers::set_draining(WorkerId worker, bool removed) {
-  Change change;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
     entry(worker).ordered = removed ? WorkerState::removed : WorkerState::draining;
-    change = settle(entry(worker));
+    settle_one(worker.value, changes);
   }
-  tell(worker, change);
+  tell(changes);
 }
 
 void Breakers::set_active(WorkerId worker) {
-  Change change;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
     entry(worker).ordered.reset();
-    change = settle(entry(worker));
+    settle_one(worker.value, changes);
   }
-  tell(worker, change);
+  tell(changes);
 }
 
 void Breakers::tick() {
-  std::vector<std::pair<WorkerId, Change>> changes;
+  Changes changes;
   {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       Entry& of = entries_[i];
       if (!of.open || of.trial || clock_.now() < of.retry_at) continue;
       of.trial = true;
-      changes.emplace_back(WorkerId{static_cast<std::uint32_t>(i)}, settle(of));
+      settle_one(i, changes);
     }
   }
-  for (const auto& [worker, change] : changes) tell(worker, change);
+  tell(changes);
 }
 
 Breakers::Status Breakers::status(WorkerId worker) const {
   const std::lock_guard lock(mutex_);
-  if (worker.value >= entries_.size()) return {};
+  if (worker.value >= entries_.size() || !entries_[worker.value].known) return {};
   const Entry& of = entries_[worker.value];
-  return {of.alive, of.open, of.trial, of.faults, of.ejections};
+  return {engines_[of.engine].alive, of.open, of.trial, faults(of), of.ejections};
 }
 
 }  // namespace evenkeel::gateway

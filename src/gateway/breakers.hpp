@@ -1,6 +1,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "config/settings.hpp"
@@ -12,12 +13,17 @@ namespace evenkeel::gateway {
 /// Whether workers may be routed to: what probes saw (rise and fall), what requests saw (a breaker with a half-open
 /// trial), what the operator said (draining). Thread-safe; tells the dispatcher of every change. A worker that
 /// answers requests is not taken out by lost probes alone, and breakers never eject more than their cap.
+///
+/// Workers that are ranks of one engine share what concerns the engine: probes, and faults of the transport, which
+/// count for all its ranks. A fault of the worker counts for that rank alone.
 class Breakers {
  public:
   Breakers(const config::HealthSettings& settings, dispatch::Dispatcher& dispatcher, const Clock& clock)
       : settings_(settings), dispatcher_(dispatcher), clock_(clock) {}
 
-  void add(WorkerId worker);
+  /// `beside`: another rank of the same engine; what is known of that engine holds for this worker at once.
+  void add(WorkerId worker, std::optional<WorkerId> beside = {});
+  /// Of the engine, told once for each of its workers or for one of them.
   void probed(WorkerId worker, bool good);
   /// Of one attempt. Client faults, back-pressure and cancellations are neither for nor against the worker.
   void answered(WorkerId worker, fleet::Outcome outcome);
@@ -36,34 +42,50 @@ class Breakers {
   [[nodiscard]] Status status(WorkerId worker) const;
 
  private:
-  struct Entry {
-    bool known = false;
+  struct Engine {
     bool alive = false;  ///< by probes
     int good = 0;        ///< probes in a row
     int bad = 0;
-    int faults = 0;  ///< in a row
+    int transport_faults = 0;  ///< in a row, on whichever rank
+    Time last_success = Time::min();
+    std::vector<std::size_t> workers;  ///< places in entries_
+  };
+  struct Entry {
+    bool known = false;
+    std::size_t engine = 0;
+    int worker_faults = 0;  ///< in a row
     bool open = false;
     bool trial = false;
+    bool by_transport = false;  ///< why it is open: an answer of any rank of the engine closes it again
     Time retry_at{};
     Duration open_for{};
-    Time last_success = Time::min();
     std::uint64_t ejections = 0;
     std::optional<dispatch::WorkerState> ordered;  ///< draining or removed, by the operator
     dispatch::WorkerState told = dispatch::WorkerState::unroutable;
   };
-  using Change = std::optional<dispatch::WorkerState>;
+  using Changes = std::vector<std::pair<WorkerId, dispatch::WorkerState>>;
 
   Entry& entry(WorkerId worker);
-  [[nodiscard]] bool may_eject() const;
-  /// What the dispatcher must be told, if anything.
-  [[nodiscard]] static Change settle(Entry& entry);
-  void tell(WorkerId worker, Change change);
+  [[nodiscard]] Engine& engine_of(const Entry& entry) { return engines_[entry.engine]; }
+  void leave(std::size_t place);
+  [[nodiscard]] int faults(const Entry& entry) const;
+  void worked(Entry& entry);
+  void failed(Entry& entry, bool by_transport);
+  /// Whether so many more may be taken out.
+  [[nodiscard]] bool may_eject(std::size_t more) const;
+  void open(Entry& entry, bool by_transport);
+  static void close(Entry& entry);
+  /// Notes what the dispatcher must be told of the workers of the entry's engine, if anything.
+  void settle(const Entry& entry, Changes& changes);
+  void settle_one(std::size_t place, Changes& changes);
+  void tell(const Changes& changes);
 
   const config::HealthSettings settings_;
   dispatch::Dispatcher& dispatcher_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;   // by WorkerId
+  std::vector<Engine> engines_;  // one a worker at most: those of workers that left are used again
 };
 
 }  // namespace evenkeel::gateway

@@ -152,14 +152,14 @@ std::optional<http::Task<void>> Connection::find_way(Exchange& exchange, Request
   if (request.endpoint.route == Route::response_id) {
     const auto owner = shard_.shared.responses.find(request.endpoint.id);
     const Upstream* upstream = owner ? fleet.upstream(*owner).get() : nullptr;
-    if (upstream == nullptr) upstream = fleet.only_worker();
+    if (upstream == nullptr) upstream = fleet.of_only_engine(shard_.random.next());
     if (upstream != nullptr) return exchange.run_at(shard_.fleet, *upstream);
     answer_not_found(shard_, client_, request,
                      fmt::format("No response with the id \"{}\" was seen here.", request.endpoint.id));
     return std::nullopt;
   }
   if (has_model) return exchange.run();
-  if (const Upstream* only = fleet.only_worker()) {
+  if (const Upstream* only = fleet.of_only_engine(shard_.random.next())) {
     request.timeouts = shard_.shared.settings.timeouts;
     return exchange.run_at(shard_.fleet, *only);
   }

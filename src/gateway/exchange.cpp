@@ -129,6 +129,7 @@ http::Task<void> Exchange::run() {
   submission_.priority = request_.facts.priority;
   submission_.client = request_.client;
   submission_.affinity_key = request_.affinity_key;
+  submission_.prompt_key = request_.prompt_key;
   shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
 
   AttemptResult result;
@@ -166,7 +167,7 @@ http::Task<void> Exchange::run() {
     lease.end(result.outcome);
     shard_.shared.breakers.answered(upstream->id, result.outcome);
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
-    submission_.excluded.add(upstream->id);
+    exclude(*upstream, result.outcome);
     if (!may_retry(result)) break;
     shard_.counters.retries.add();
     co_await back_off();
@@ -196,10 +197,18 @@ http::Task<void> Exchange::run_at(std::shared_ptr<const FleetMap>, const Upstrea
   book(result);
 }
 
+void Exchange::exclude(const Upstream& upstream, Outcome outcome) {
+  submission_.excluded.add(upstream.id);
+  if (outcome != Outcome::transport_fault || upstream.rank_field.empty()) return;
+  for (const auto& other : shard_.fleet->upstreams) {  // its other ranks stand behind the same transport
+    if (other != nullptr && other->engine == upstream.engine) submission_.excluded.add(other->id);
+  }
+}
+
 bool Exchange::retryable(const AttemptResult& result) const {
   if (result.answered || result.body_gone || result.outcome == Outcome::client_fault) return false;
   if (result.fault == "total_timeout") return false;
-  if (result.outcome == Outcome::transport_fault) return true;
+  if (result.outcome == Outcome::transport_fault || result.fault == rank_refused) return true;
   return result.status == 502 || result.status == 503 || result.status == 504 || result.status == 429;
 }
 

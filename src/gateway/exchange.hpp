@@ -26,6 +26,8 @@ class Exchange {
   /// Until the dispatcher has told: then `decision` is its grant, or refused_ its refusal, or the client is gone.
   http::Task<void> wait_for(std::shared_ptr<PostedVerdict> verdict, dispatch::Decision& decision);
   http::Task<AttemptResult> try_worker(const Upstream& upstream, fleet::Lease& lease);
+  /// Notes that this request goes there no more.
+  void exclude(const Upstream& upstream, fleet::Outcome outcome);
   [[nodiscard]] bool may_retry(const AttemptResult& result);
   [[nodiscard]] bool retryable(const AttemptResult& result) const;
   http::Task<void> back_off();

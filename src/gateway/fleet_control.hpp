@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,37 +15,47 @@
 #include "engines/discovery.hpp"
 #include "gateway/breakers.hpp"
 #include "gateway/fleet_map.hpp"
+#include "gateway/learned_limit.hpp"
+#include "gateway/rank_judge.hpp"
+#include "gateway/rank_marks.hpp"
 #include "http/client.hpp"
 #include "http/loop.hpp"
 
 namespace evenkeel::gateway {
 
-/// Keeps the fleet: which workers there are, what kind each is, which models it serves, whether it answers, what it
-/// reports. One fiber a worker on the control loop, so that a hung worker delays nobody else's probes. Publishes a
-/// new FleetMap whenever what shards need has changed. Control thread only.
+/// Keeps the fleet: which engines there are, what kind each is, how many data-parallel ranks it has, which models it
+/// serves, whether it answers, what it reports. Each rank of an engine is a worker, or the engine as a whole is one.
+/// One fiber an engine on the control loop, so that a hung engine delays nobody else's probes; an engine is asked once
+/// however many ranks it has. Publishes a new FleetMap whenever what shards need has changed. Control thread only.
 class FleetControl {
  public:
   using Publish = std::function<void(std::shared_ptr<const FleetMap>)>;
 
   FleetControl(const config::ServeSettings& settings, http::EventLoop& loop, dispatch::Dispatcher& dispatcher,
-               Breakers& breakers, Publish publish);
+               Breakers& breakers, RankMarks& marks, Publish publish);
 
-  /// Joins a worker; it becomes routable once it has told its models (or they are given) and answered a probe.
-  [[nodiscard]] Result<WorkerId> add(const config::WorkerSetting& setting);
-  /// Takes nothing new; forgotten by shards, its leases end by themselves.
+  /// Joins an engine, returns its name; its workers become routable once it has told its models (or they are given),
+  /// its ranks (likewise) and answered a probe.
+  [[nodiscard]] Result<std::string> add(const config::WorkerSetting& setting);
+
+  // `name` is an engine's, and then all its workers are meant, or that of one rank, "engine@3". False if there is none.
+  /// Takes nothing new; forgotten by shards, its leases end by themselves. A rank comes back with its engine only.
   bool remove(std::string_view name);
   bool drain(std::string_view name);
   bool activate(std::string_view name);
   bool set_max_in_flight(std::string_view name, std::int64_t limit);
 
   struct WorkerFacts {
+    std::string engine;  ///< its name
     std::string url;
-    std::string engine;
+    std::string kind;
+    std::optional<std::uint32_t> rank;
+    std::string group;                  ///< that it steps with; empty = on its own
+    std::optional<bool> rank_honoured;  ///< of the engine, see RankJudge; nothing where it has no ranks or none knows
     std::vector<std::string> models;
-    std::string last_error;  ///< of the last bad probe
-    bool removed = false;
+    std::string last_error;  ///< of the last bad probe, or why it refused its rank
   };
-  [[nodiscard]] const WorkerFacts* facts(WorkerId id) const;
+  [[nodiscard]] std::optional<WorkerFacts> facts(WorkerId id) const;
   [[nodiscard]] std::shared_ptr<const FleetMap> map() const { return map_; }
   /// Ends the probes; the loop can then run out.
   void stop();
@@ -52,47 +63,91 @@ class FleetControl {
  private:
   struct Worker {
     WorkerId id;
+    std::optional<std::uint32_t> rank;
+    std::string name;
+    LearnedLimit limit;
+    std::shared_ptr<const Upstream> upstream;
+    std::uint64_t refusals = 0;  ///< of its rank, as far as they were told
+    std::string complaint;
+  };
+  struct Engine {
+    std::uint32_t number = 0;  ///< its place in engines_
+    std::string name;
     config::WorkerSetting setting;
     http::Url url;
-    std::shared_ptr<Upstream> upstream;
-    WorkerFacts facts;
+    http::Address address;
+    std::string authorization;
+    const engines::Adapter* adapter = nullptr;
+    std::vector<Worker> workers;  ///< its ranks, by number, or one
     std::vector<engines::ModelCard> cards;
+    std::vector<std::string> models;
+    std::string last_error;
     bool discovered = false;
     bool kind_known = false;
+    bool draining = false;
     bool stopped = false;
+    int bad_probes = 0;
     Time models_read = Time::min();
-    std::int64_t limit = 0;    ///< in force
-    std::int64_t ceiling = 0;  ///< what it was learned down from
-    bool limit_given = false;  ///< by the operator: never learned
-    std::optional<double> preemptions;
     http::Fiber* fiber = nullptr;
     http::ConnectionPool connections{{}};
+
+    // Ranks.
+    bool ranks_declared = false;
+    std::size_t ranks = 0;            ///< that it has; 0 = not known yet
+    std::size_t other_ranks = 0;      ///< told in the last report, if it was another number
+    bool ignores_rank = false;        ///< so it is one worker in spite of its ranks
+    std::set<std::uint32_t> dropped;  ///< removed by the operator
+    RankJudge judge;
+    std::optional<bool> rank_honoured;
+  };
+  using EnginePtr = std::shared_ptr<Engine>;
+  struct Place {
+    EnginePtr engine;
+    std::optional<std::uint32_t> rank;
   };
 
-  http::Task<void> watch(http::Fiber& fiber, Worker* worker);
-  http::Task<void> probe(http::Fiber& fiber, Worker& worker);
-  http::Task<void> discover_kind(http::Fiber& fiber, Worker& worker);
-  http::Task<bool> read_models(http::Fiber& fiber, Worker& worker);
-  http::Task<void> scrape(http::Fiber& fiber, Worker& worker);
-  http::Task<http::FetchResult> get(http::Fiber& fiber, Worker& worker, std::string_view path);
-  static void find_address(Worker& worker);
-  void take_models(Worker& worker, std::vector<engines::ModelCard> cards);
-  void take_limit(Worker& worker, const engines::Report& report);
+  // fleet_probe.cpp: asking
+  http::Task<void> watch(http::Fiber& fiber, EnginePtr engine);
+  http::Task<void> probe(http::Fiber& fiber, Engine& engine);
+  http::Task<void> discover_kind(http::Fiber& fiber, Engine& engine);
+  http::Task<bool> read_models(http::Fiber& fiber, Engine& engine);
+  http::Task<void> scrape(http::Fiber& fiber, Engine& engine);
+  http::Task<http::FetchResult> get(http::Fiber& fiber, Engine& engine, std::string_view path);
+  void note_bad_probe(Engine& engine);
+  void take_models(Engine& engine, std::vector<engines::ModelCard> cards);
+
+  // fleet_ranks.cpp: engines and their workers
+  void take_reading(Engine& engine, const engines::Reading& reading, Time asked, Time received);
+  void take_report(Worker& worker, const engines::Report& report, Time asked, Time received);
+  void count_ranks(Engine& engine, const std::vector<engines::RankReport>& told);
+  void judge_ranks(Engine& engine, const std::vector<const engines::Report*>& reports, Time asked, Time received);
+  void note_refusals(Engine& engine);
+  /// Makes its workers those that it should have: each rank that can be addressed, or one.
+  void apply_ranks(Engine& engine);
+  Worker make_worker(Engine& engine, std::optional<std::uint32_t> rank);
+  [[nodiscard]] std::string group_of(const Engine& engine, bool ranked) const;
+  [[nodiscard]] std::shared_ptr<const Upstream> upstream_of(const Engine& engine, const Worker& worker) const;
+  void renew_upstreams(Engine& engine);
+  static void find_address(Engine& engine);
+
   void rebuild_map();
   ModelId model_id(const std::string& served);
-  Worker* find(std::string_view name);
+  EnginePtr engine_named(std::string_view name) const;
+  /// The workers that a name of the operator means, and their engine.
+  std::pair<EnginePtr, std::vector<Worker*>> named(std::string_view name) const;
 
   const config::ServeSettings& settings_;
   http::EventLoop& loop_;
   dispatch::Dispatcher& dispatcher_;
   Breakers& breakers_;
+  RankMarks& marks_;
   Publish publish_;
-  std::vector<std::unique_ptr<Worker>> workers_;  // by WorkerId
-  std::vector<std::unique_ptr<Worker>> retired_;  // whose name joined again while their fiber was ending
+  std::vector<EnginePtr> engines_;  // by number; null where one was removed and its name has not come back
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of every name there ever was
+  std::vector<Place> places_;                                  // by WorkerId, also of workers that are gone
   std::map<std::string, ModelId> model_ids_;
   std::vector<std::string> served_;  // by ModelId
   std::shared_ptr<const FleetMap> map_ = std::make_shared<FleetMap>();
-  bool stopped_ = false;
 };
 
 }  // namespace evenkeel::gateway

@@ -14,15 +14,17 @@
 
 namespace evenkeel::gateway {
 
-/// How to reach one worker.
+/// How to reach one worker: an engine, or one data-parallel rank of it.
 struct Upstream {
   WorkerId id;
   std::string name;
+  std::uint32_t engine = 0;  ///< number of the engine: its ranks share connections, probes and what breaks them
   http::Address address;
   std::string authority;  ///< Host header
   std::string base_path;
   std::string authorization;  ///< whole field value, or empty
   const engines::Adapter* adapter = nullptr;
+  std::string rank_field;  ///< whole field line that addresses the rank, or empty: the engine is one worker
 };
 
 /// A name that clients may use.
@@ -55,15 +57,21 @@ struct FleetMap {
   [[nodiscard]] std::shared_ptr<const Upstream> upstream(WorkerId id) const {
     return id.value < upstreams.size() ? upstreams[id.value] : nullptr;
   }
-  /// The only worker there is, or null.
-  [[nodiscard]] const Upstream* only_worker() const {
-    const Upstream* only = nullptr;
+  /// A worker of the only engine there is, or null: of several ranks the one that `draw` hits.
+  [[nodiscard]] const Upstream* of_only_engine(std::uint64_t draw) const {
+    std::uint64_t ranks = 0;
+    const Upstream* chosen = nullptr;
     for (const auto& upstream : upstreams) {
       if (upstream == nullptr) continue;
-      if (only != nullptr) return nullptr;
-      only = upstream.get();
+      if (chosen != nullptr && chosen->engine != upstream->engine) return nullptr;
+      ++ranks;
+      chosen = upstream.get();
     }
-    return only;
+    std::uint64_t place = ranks > 1 ? draw % ranks : 0;
+    for (const auto& upstream : upstreams) {
+      if (upstream != nullptr && place-- == 0) return upstream.get();
+    }
+    return nullptr;
   }
 };
 

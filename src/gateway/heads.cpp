@@ -53,10 +53,12 @@ bool begins_with(std::string_view name, std::string_view lower) {
   return name.size() > lower.size() && equals_ignoring_case(name.substr(0, lower.size()), lower);
 }
 
+constexpr std::string_view rank_field = "x-data-parallel-rank";
+
 /// Fields by which a client could address a rank or override what an engine believes of a request.
 bool addresses_engine(std::string_view name) {
   if ((name.front() | 0x20) != 'x') return false;
-  return among(name, {"x-data-parallel-rank", "x-vllm-priority"}) || begins_with(name, "x-override-") ||
+  return among(name, {rank_field, "x-vllm-priority"}) || begins_with(name, "x-override-") ||
          begins_with(name, "x-bootstrap-");
 }
 
@@ -148,9 +150,11 @@ void append_upstream_head(std::string& out, const Request& request, const Upstre
     if (in(known_to_stay, field.known)) return true;
     const std::string_view name = field.name.in(bytes);
     if (named_by_connection(named, name)) return true;
-    return field.known == FieldName::other && !settings.trust_client_transfer && addresses_engine(name);
+    if (field.known != FieldName::other) return false;
+    if (settings.trust_client_transfer) return !upstream.rank_field.empty() && equals_ignoring_case(name, rank_field);
+    return addresses_engine(name);
   });
-  writer << "X-Request-Id: " << request.id << "\r\nAccept-Encoding: identity\r\n";
+  writer << "X-Request-Id: " << request.id << "\r\nAccept-Encoding: identity\r\n" << upstream.rank_field;
   if (!upstream.authorization.empty()) writer << "Authorization: " << upstream.authorization << "\r\n";
   if (request.chunked_up) {
     writer << "Transfer-Encoding: chunked\r\n";

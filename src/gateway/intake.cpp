@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "gateway/prompt_key.hpp"
 
 namespace evenkeel::gateway {
 
@@ -334,6 +335,10 @@ Intake::Status Intake::understand(Request& request) {
   request.model = name->id;
   request.model_label = name->served;
   request.timeouts = fleet.timeouts.at(name->id.value);
+  if (const BodySkim::Range& text = facts.text; !request.streamed && text.begin < text.end) {
+    const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
+    request.prompt_key = prompt_key(value, name->id, shard_.shared.prompt_salt);
+  }
   if (name->alias && facts.has_model) apply_alias(request, *name);
   estimate(request);
   return Status::request;

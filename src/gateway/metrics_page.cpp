@@ -95,7 +95,8 @@ void append_requests(std::string& out, const Shards& shards) {
   }
 }
 
-void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, const Breakers& breakers) {
+void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
+                    const RankMarks& ranks) {
   const auto workers = dispatcher.workers();
   append_by_worker(
       out, workers, "evenkeel_worker_routable", "gauge", "1 if requests can be sent to the worker.", [](const auto& w) {
@@ -118,6 +119,9 @@ void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, co
                    [](const auto& w) { return static_cast<double>(w.leases_begun); });
   append_by_worker(out, workers, "evenkeel_worker_ejections_total", "counter", "Times the breaker opened.",
                    [&](const auto& w) { return static_cast<double>(breakers.status(w.id).ejections); });
+  append_by_worker(out, workers, "evenkeel_worker_rank_refusals_total", "counter",
+                   "Requests that the engine answered with an error because of their rank.",
+                   [&](const auto& w) { return static_cast<double>(ranks.refusals(w.id)); });
   append_help(out, "evenkeel_books_sound", "gauge", "1 while no book is negative and idle books are zero.");
   append_sample(out, "evenkeel_books_sound", {}, dispatcher.sound() ? 1 : 0);
   const auto pool = dispatcher.pool();
@@ -129,10 +133,25 @@ void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, co
   append_sample(out, "evenkeel_pool_drain_per_second", {}, pool.drain_per_s);
 }
 
+void append_ranks(std::string& out, const RankMarks& ranks) {
+  const auto engines = ranks.engines();
+  append_help(out, "evenkeel_engine_ranks", "gauge", "Data-parallel ranks of an engine that has some.");
+  for (const auto& [name, mark] : engines) {
+    append_sample(out, "evenkeel_engine_ranks", fmt::format("engine=\"{}\"", label_value(name)),
+                  static_cast<double>(mark.ranks));
+  }
+  append_help(out, "evenkeel_engine_rank_honoured", "gauge",
+              "1 if requests run on the rank they are sent to, 0 if not, -1 if not known.");
+  for (const auto& [name, mark] : engines) {
+    const double value = !mark.honoured ? -1 : *mark.honoured ? 1 : 0;
+    append_sample(out, "evenkeel_engine_rank_honoured", fmt::format("engine=\"{}\"", label_value(name)), value);
+  }
+}
+
 }  // namespace
 
 std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
-                         const observe::LogWriter* log) {
+                         const RankMarks& ranks, const observe::LogWriter* log) {
   std::string out;
   out.reserve(16384);
   append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.",
@@ -171,7 +190,8 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_histogram(out, shards, "evenkeel_cancel_seconds", "Client seen gone to worker's connection closed.",
                    &ShardCounters::cancel);
   append_held(out, dispatcher.held());
-  append_workers(out, dispatcher, breakers);
+  append_workers(out, dispatcher, breakers, ranks);
+  append_ranks(out, ranks);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");
   append_sample(out, "evenkeel_log_lines_dropped_total", {}, log == nullptr ? 0 : static_cast<double>(log->dropped()));
   return out;

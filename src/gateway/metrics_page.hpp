@@ -11,6 +11,6 @@ namespace evenkeel::gateway {
 /// The router's metrics in Prometheus' text format: shards' cells summed, the dispatcher's books and pool. Thread-safe.
 [[nodiscard]] std::string metrics_page(const std::vector<std::unique_ptr<Shard>>& shards,
                                        const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
-                                       const observe::LogWriter* log);
+                                       const RankMarks& ranks, const observe::LogWriter* log);
 
 }  // namespace evenkeel::gateway

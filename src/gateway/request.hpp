@@ -53,6 +53,7 @@ struct Request {
   config::Timeouts timeouts;
   Tokens prompt_estimate;
   std::uint64_t affinity_key = 0;
+  std::uint64_t prompt_key = 0;  ///< see prompt_key(); 0 = none
 
   // What became of it.
   int attempts = 0;

@@ -35,6 +35,8 @@ dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   return options;
 }
 
+constexpr std::uint64_t prompt_salt_mark = 0x70726F6D70742E6BU;  // apart from every other use of the seed
+
 std::uint64_t seed_of(const config::ServeSettings& settings) {
   if (settings.seed != 0) return settings.seed;
   std::random_device device;
@@ -62,8 +64,8 @@ struct Router::Parts {
         breakers(settings.health, dispatcher, clock),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
-        shared{settings, dispatcher, breakers, retries, responses} {
-    shared.metrics_page = [this] { return metrics_page(shards, dispatcher, breakers, log.get()); };
+        shared{settings, dispatcher, breakers, retries, responses, ranks, mix64(seed ^ prompt_salt_mark)} {
+    shared.metrics_page = [this] { return metrics_page(shards, dispatcher, breakers, ranks, log.get()); };
   }
 
   http::Task<void> housekeep(http::Fiber& fiber);
@@ -79,6 +81,7 @@ struct Router::Parts {
   Breakers breakers;
   RetryBudget retries;
   ResponseOwners responses;
+  RankMarks ranks;
   std::unique_ptr<observe::LogWriter> log;
   Shared shared;
   std::vector<std::unique_ptr<Shard>> shards;
@@ -131,7 +134,7 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
 
   Parts* const raw = parts.get();
   parts->control = std::make_unique<FleetControl>(parts->settings, parts->loop, parts->dispatcher, parts->breakers,
-                                                  [raw](std::shared_ptr<const FleetMap> map) {
+                                                  parts->ranks, [raw](std::shared_ptr<const FleetMap> map) {
                                                     for (auto& shard : raw->shards) shard->publish(map);
                                                   });
   parts->admin =

@@ -35,11 +35,13 @@ void Shard::accept(http::Stream stream, const http::Address& peer) {
 
 void Shard::publish(std::shared_ptr<const FleetMap> map) {
   loop.post([this, map = std::move(map)] {
+    // A removed engine's idle connections are of no use.
+    std::vector<bool> there(pools_.size(), false);
     for (const auto& upstream : map->upstreams) {
-      if (upstream != nullptr) continue;
-      // A removed worker's idle connections are of no use.
-      const auto id = static_cast<std::size_t>(&upstream - map->upstreams.data());
-      if (id < pools_.size() && pools_[id] != nullptr) pools_[id]->clear();
+      if (upstream != nullptr && upstream->engine < there.size()) there[upstream->engine] = true;
+    }
+    for (std::size_t engine = 0; engine < pools_.size(); ++engine) {
+      if (!there[engine] && pools_[engine] != nullptr) pools_[engine]->clear();
     }
     fleet = map;
   });
@@ -67,11 +69,12 @@ void Shard::join() {
 }
 
 http::ConnectionPool& Shard::pool(const Upstream& upstream) {
-  const std::size_t at = upstream.id.value;
+  const std::size_t at = upstream.engine;
   if (pools_.size() <= at) pools_.resize(at + 1);
   if (pools_[at] == nullptr) {
     http::ConnectionPool::Limits limits;
     limits.idle = upstream.adapter->idle_keep_alive();
+    if (!upstream.rank_field.empty()) limits.connections *= 8;  // many ranks share it
     pools_[at] = std::make_unique<http::ConnectionPool>(limits);
   }
   return *pools_[at];

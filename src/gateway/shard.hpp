@@ -11,6 +11,7 @@
 #include "config/settings.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "gateway/fleet_map.hpp"
+#include "gateway/rank_marks.hpp"
 #include "gateway/response_owners.hpp"
 #include "gateway/retry_budget.hpp"
 #include "gateway/spares.hpp"
@@ -31,6 +32,8 @@ struct Shared {
   Breakers& breakers;
   RetryBudget& retries;
   ResponseOwners& responses;
+  RankMarks& ranks;
+  std::uint64_t prompt_salt = 0;              ///< of prompt keys, for as long as this process lives
   observe::LogWriter* access_log = nullptr;   ///< null = off
   std::function<std::string()> metrics_page;  ///< whole text; thread-safe
   std::atomic<std::int64_t> connections{0};
@@ -81,7 +84,7 @@ class Shard {
   http::Task<void> sweep_pools(http::Fiber& fiber);
 
   std::unique_ptr<http::Listener> listener_;
-  std::vector<std::unique_ptr<http::ConnectionPool>> pools_;  // by WorkerId
+  std::vector<std::unique_ptr<http::ConnectionPool>> pools_;  // by Upstream::engine
   std::vector<double> tokens_per_event_;
   std::vector<double> tokens_per_byte_;
   std::thread thread_;

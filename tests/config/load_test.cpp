@@ -71,6 +71,41 @@ timeouts = { silence = "1m" }
   EXPECT_EQ(settings->models[0].timeouts.connect, 2s) << "a model takes the fleet's where it has none";
 }
 
+TEST(Load, RanksAreToldForAllOrForOne) {
+  const auto settings = of_text(R"(
+ranks = 8
+[[workers]]
+url = "http://a:1"
+[[workers]]
+url = "http://b:1"
+ranks = 16
+group = "b-and-c"
+[[workers]]
+url = "http://c:1"
+ranks = 1
+group = "b-and-c"
+[[workers]]
+url = "http://d:1"
+engine = "vllm"
+ranks = 4
+sync = false
+)");
+  ASSERT_TRUE(settings) << why(settings);
+  EXPECT_EQ(settings->ranks, 8);
+  EXPECT_TRUE(settings->sync);
+  EXPECT_EQ(settings->workers[0].ranks, 0) << "as the top level says";
+  EXPECT_EQ(settings->workers[1].ranks, 16);
+  EXPECT_EQ(settings->workers[2].group, "b-and-c");
+  EXPECT_FALSE(settings->workers[3].sync);
+  const auto read_back = of_text(to_toml(*settings));
+  ASSERT_TRUE(read_back) << why(read_back);
+  EXPECT_EQ(to_toml(*read_back), to_toml(*settings));
+  const auto by_flag = of_flags({"--worker-urls", "http://a:1", "--ranks", "2", "--no-sync"});
+  ASSERT_TRUE(by_flag) << why(by_flag);
+  EXPECT_EQ(by_flag->ranks, 2);
+  EXPECT_FALSE(by_flag->sync);
+}
+
 TEST(Load, FlagsCountBeforeTheFileAndTheFileBeforeDefaults) {
   const std::string file = "threads = 3\nport = 4000\n[[workers]]\nurl = \"http://a:1\"\n[[models]]\nname = \"m\"\n";
   const auto settings =

@@ -144,6 +144,28 @@ TEST(Workers, MustBeReachable) {
   EXPECT_EQ(good->name, "a:1");
 }
 
+TEST(Ranks, ThatCannotBeAreRefused) {
+  EXPECT_SAYS(of_text(worker + "ranks = -1\n"), "workers.ranks cannot be -1 (allowed: a whole number, 0 to 1024)");
+  EXPECT_SAYS(of_text(worker + "ranks = 1025\n"), "0 to 1024");
+  EXPECT_SAYS(of_flags({"--ranks", "x"}), "--ranks: ranks cannot be \"x\"");
+  EXPECT_SAYS(check(WorkerSetting{.url = "http://a:1", .ranks = 2000}), "ranks cannot be 2000");
+  EXPECT_SAYS(of_text(worker + "engine = \"tgi\"\nranks = 2\n"),
+              "worker \"a:1\": ranks cannot be 2: engine tgi has no ranks that requests can be sent to");
+  EXPECT_EQ(why(of_text(worker + "engine = \"tgi\"\nranks = 1\n")), "");
+  EXPECT_SAYS(of_text(worker + "group = \"a b\"\n"), "group \"a b\" is no name");
+  EXPECT_SAYS(of_text(worker + "group = \"g\"\nsync = false\n"), "group has no effect with sync = false");
+  EXPECT_SAYS(of_text(worker + "ranks = 1\nsync = false\n"), "sync = false has no effect with ranks = 1");
+  EXPECT_SAYS(of_flags({"--ranks", "1", "--no-sync"}), "sync = false has no effect with ranks = 1");
+  EXPECT_SAYS(of_text(worker + "rank = 2\n"), "did you mean \"ranks\"?");
+}
+
+TEST(Ranks, AreNotToldInTheUrl) {
+  EXPECT_SAYS(of_flags({"--worker-urls", "http://a:8000@8"}),
+              "the url \"http://a:8000@8\" ends in @8; ranks are not told there (allowed: ranks = N of the worker, or "
+              "--ranks N)");
+  EXPECT_SAYS(of_flags({"--worker-urls", "http://user:key@a:8000"}), "credentials in the URL are not taken");
+}
+
 TEST(Keys, AreReadAtStart) {
   const std::string path = testing::TempDir() + "evenkeel_key_test";
   std::ofstream(path) << "sk-1234\n";

@@ -6,7 +6,7 @@
 namespace evenkeel::engines {
 namespace {
 
-Report read(Kind kind, const std::vector<std::string>& bodies) { return adapter(kind).read(bodies); }
+Report read(Kind kind, const std::vector<std::string>& bodies) { return adapter(kind).read(bodies).whole; }
 
 TEST(Sglang, SumsTheRanksOfLoads) {
   const Report report = read(Kind::sglang, {wire("sglang/loads.json"), ""});

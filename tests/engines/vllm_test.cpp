@@ -8,7 +8,7 @@ namespace {
 
 Report read(const std::string& page) {
   const std::vector<std::string> bodies = {page};
-  return adapter(Kind::vllm).read(bodies);
+  return adapter(Kind::vllm).read(bodies).whole;
 }
 
 TEST(Vllm, SumsItsRanksAndWeighsUseByCapacity) {
@@ -75,7 +75,7 @@ TEST(Vllm, APageCutAnywhereNeverTellsMoreThanTheWhole) {
 TEST(Vllm, TellsNothingWithoutAPage) {
   EXPECT_FALSE(read("").any());
   EXPECT_FALSE(read("<html>404</html>").any());
-  EXPECT_FALSE(adapter(Kind::vllm).read({}).any());
+  EXPECT_FALSE(adapter(Kind::vllm).read({}).whole.any());
   EXPECT_FALSE(read(std::string(9U << 20U, '\n') + "vllm:num_requests_running 1\n").any()) << "over the bound";
   EXPECT_TRUE(read("vllm:num_requests_running 0\n").any());
 }

@@ -201,5 +201,134 @@ TEST_F(BreakersTest, AnEjectedWorkerThatIsDeadGetsNoTrial) {
   EXPECT_EQ(state(0), WorkerState::trial);
 }
 
+class RankBreakersTest : public BreakersTest {
+ protected:
+  /// Engines of so many ranks each, alive; workers are numbered through.
+  void build_engines(const std::vector<std::uint32_t>& sizes) {
+    build(0);
+    std::uint32_t next = 0;
+    for (const std::uint32_t ranks : sizes) {
+      const WorkerId first{next};
+      for (std::uint32_t rank = 0; rank < ranks; ++rank, ++next) {
+        const WorkerId id = dispatcher->add_worker({"w" + std::to_string(next), {model}, 8});
+        breakers->add(id, rank == 0 ? std::nullopt : std::optional(first));
+      }
+      probe(first.value, true, settings.rise);
+    }
+  }
+  [[nodiscard]] std::string states() const {
+    std::string all;
+    for (const auto& worker : dispatcher->workers()) all += dispatch::to_string(worker.state)[0];
+    return all;  // r, u, t, d
+  }
+};
+
+TEST_F(RankBreakersTest, OneProbeIsForAllRanksOfTheEngine) {
+  build_engines({3, 2});
+  EXPECT_EQ(states(), "rrrrr");
+  probe(1, false, 3);
+  EXPECT_EQ(states(), "uuurr");
+  probe(2, true, 2);
+  EXPECT_EQ(states(), "rrrrr");
+}
+
+TEST_F(RankBreakersTest, AnAnsweringRankSpeaksForTheEngine) {
+  build_engines({3});
+  answer(2, Outcome::completed);
+  probe(0, false, 10);
+  EXPECT_EQ(states(), "rrr");
+}
+
+TEST_F(RankBreakersTest, ARankJoinsWithWhatIsKnownOfItsEngine) {
+  build_engines({2});
+  const WorkerId id = dispatcher->add_worker({"late", {model}, 8});
+  breakers->add(id, WorkerId{0});
+  EXPECT_EQ(states(), "rrr");
+  const WorkerId alone = dispatcher->add_worker({"alone", {model}, 8});
+  breakers->add(alone);
+  EXPECT_EQ(states(), "rrru");
+}
+
+TEST_F(RankBreakersTest, AFaultOfOneRankEjectsThatRankOnly) {
+  build_engines({4});
+  answer(1, Outcome::worker_fault, 4);
+  EXPECT_EQ(states(), "rurr");
+  answer(2, Outcome::completed);
+  EXPECT_EQ(states(), "rurr") << "another rank's answer says nothing of it";
+  pass(seconds(2));
+  EXPECT_EQ(states(), "rtrr");
+  answer(1, Outcome::completed);
+  EXPECT_EQ(states(), "rrrr");
+}
+
+TEST_F(RankBreakersTest, FaultsOfTheTransportAreOfTheEngineWhicheverRankMeetsThem) {
+  build_engines({3, 3});
+  for (const std::uint32_t rank : {0U, 1U, 2U}) answer(rank, Outcome::transport_fault);
+  EXPECT_EQ(states(), "rrrrrr");
+  answer(1, Outcome::transport_fault);
+  EXPECT_EQ(states(), "uuurrr");
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(breakers->status(WorkerId{rank}).ejections, 1U);
+  pass(seconds(2));
+  EXPECT_EQ(states(), "tttrrr");
+  answer(2, Outcome::completed);
+  EXPECT_EQ(states(), "rrrrrr") << "one answer, and the engine is there again";
+}
+
+TEST_F(RankBreakersTest, AFailedTrialIsOneForAllAndDoublesOnce) {
+  build_engines({3, 3});
+  answer(0, Outcome::transport_fault, 4);
+  pass(seconds(2));
+  answer(0, Outcome::transport_fault);
+  answer(1, Outcome::transport_fault);  // its trial was under way
+  EXPECT_EQ(states(), "uuurrr");
+  pass(seconds(4) - Duration(1));
+  EXPECT_EQ(states(), "uuurrr");
+  pass(Duration(1));
+  EXPECT_EQ(states(), "tttrrr");
+}
+
+TEST_F(RankBreakersTest, AnAnswerOfAnyRankEndsTheEnginesRowOfTransportFaults) {
+  build_engines({2, 2});
+  for (int i = 0; i < 10; ++i) {
+    answer(0, Outcome::transport_fault, 3);
+    answer(1, Outcome::completed);
+  }
+  EXPECT_EQ(states(), "rrrr");
+  EXPECT_EQ(breakers->status(WorkerId{0}).faults, 0);
+}
+
+TEST_F(RankBreakersTest, TheCapTakesAnEngineWithAllItsRanksOrNotAtAll) {
+  build_engines({4});
+  answer(0, Outcome::transport_fault, 20);
+  EXPECT_EQ(states(), "rrrr") << "half of a dead engine helps nobody";
+  build_engines({4, 4});
+  answer(0, Outcome::transport_fault, 20);
+  EXPECT_EQ(states(), "uuuurrrr");
+  answer(4, Outcome::transport_fault, 20);
+  EXPECT_EQ(states(), "uuuurrrr");
+}
+
+TEST_F(RankBreakersTest, DrainingOneRankLeavesTheOthers) {
+  build_engines({3});
+  breakers->set_draining(WorkerId{1}, false);
+  EXPECT_EQ(states(), "rdr");
+  answer(0, Outcome::transport_fault, 4);
+  EXPECT_EQ(states(), "rdr");
+  breakers->set_active(WorkerId{1});
+  EXPECT_EQ(states(), "rrr");
+}
+
+TEST_F(RankBreakersTest, AWorkerThatComesBackAloneIsRidOfWhatItsOldEngineWas) {
+  build_engines({2});
+  breakers->set_draining(WorkerId{0}, true);
+  breakers->add(WorkerId{0});
+  dispatcher->add_worker({"w0", {model}, 8});
+  EXPECT_EQ(state(0), WorkerState::unroutable);
+  probe(0, true, 2);
+  probe(1, false, 3);
+  EXPECT_EQ(state(0), WorkerState::routable);
+  EXPECT_EQ(state(1), WorkerState::unroutable);
+}
+
 }  // namespace
 }  // namespace evenkeel::gateway

@@ -115,6 +115,18 @@ TEST_F(Heads, RankAndOverrideFieldsAreForTrustedClientsOnly) {
   for (const auto& name : names) EXPECT_EQ(up(fields).all(name).size(), 1U) << name;
 }
 
+TEST_F(Heads, ARankIsAddressedByTheRouterAlone) {
+  upstream_.rank_field = "X-Data-Parallel-Rank: 5\r\n";
+  const std::string fields = "x-data-parallel-rank: 3\r\nX-Own: a\r\nX-Override-Temperature: 0\r\n";
+  Lines head = up(fields);
+  EXPECT_EQ(head.all("x-data-parallel-rank"), Values{"5"});
+  EXPECT_EQ(head.all("x-own"), Values{"a"});
+  settings_.trust_client_transfer = true;
+  head = up(fields);
+  EXPECT_EQ(head.all("x-data-parallel-rank"), Values{"5"}) << "two of them would be anybody's guess";
+  EXPECT_EQ(head.all("x-override-temperature"), Values{"0"});
+}
+
 TEST_F(Heads, KeysOfClientsPassOnlyIfToldAndNeverOverAWorkersOwn) {
   const std::string fields = "Authorization: Bearer client\r\nX-Api-Key: client\r\n";
   EXPECT_EQ(up(fields).all("authorization"), Values{});

@@ -21,8 +21,8 @@ BREAKER_OFF = ("--breaker-faults", "0")
 BOOKS = ("in_flight", "prompt_tokens", "generated_tokens", "kv_tokens")
 
 
-# Flags of `evenkeel emulate` for a small engine that answers fast.
-EMULATOR_FLAGS = ("--slots", "8", "--time-scale", "20", "--seed", "1")
+# Flags of `evenkeel emulate` for a small engine that answers fast, where a case says nothing else.
+EMULATOR_FLAGS = {"--slots": "8", "--time-scale": "20", "--seed": "1"}
 
 
 def free_ports(count):
@@ -102,7 +102,8 @@ class Emulator:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         call = [str(world.binary), "emulate", "--port", str(port), "--model", model,
-                *EMULATOR_FLAGS, *map(str, flags)]
+                *(word for flag, value in EMULATOR_FLAGS.items() if flag not in flags for word in (flag, value)),
+                *map(str, flags)]
         with open(world.folder / f"emulator-{port}.log", "wb") as log:
             self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         world.processes.append(self)

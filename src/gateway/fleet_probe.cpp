@@ -1,0 +1,169 @@
+// Asking engines: whether they live, of what kind they are, which models they serve, what they report.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "gateway/fleet_control.hpp"
+
+namespace evenkeel::gateway {
+
+namespace {
+
+constexpr std::size_t answer_limit = 8U << 20U;
+constexpr Duration models_every = std::chrono::seconds(10);
+
+}  // namespace
+
+http::Task<void> FleetControl::watch(http::Fiber& fiber, EnginePtr engine) {
+  while (!engine->stopped) {
+    const Time begun = fiber.loop().now();
+    co_await probe(fiber, *engine);
+    const Time next = begun + settings_.health.interval;
+    fiber.set_deadline(next);
+    while (!engine->stopped && fiber.loop().now() < next) co_await fiber.wait();
+  }
+  engine->fiber = nullptr;
+}
+
+http::Task<http::FetchResult> FleetControl::get(http::Fiber& fiber, Engine& engine, std::string_view path) {
+  http::ClientRequest request;
+  request.path = engine.url.base_path + std::string(path);
+  request.host = engine.url.authority();
+  request.fields.emplace_back("User-Agent", "evenkeel");
+  if (!engine.authorization.empty()) request.fields.emplace_back("Authorization", engine.authorization);
+  const Time deadline = fiber.loop().now() + settings_.health.timeout;
+  co_return co_await http::fetch(fiber, engine.address, std::move(request), deadline, answer_limit,
+                                 &engine.connections);
+}
+
+void FleetControl::note_bad_probe(Engine& engine) {
+  for (const Worker& worker : engine.workers) breakers_.probed(worker.id, false);
+  if (++engine.bad_probes < settings_.health.fall) return;
+  // What comes back may be another version with another number of ranks.
+  if (!engine.ranks_declared) engine.ranks = 0;
+  engine.other_ranks = 0;
+  engine.ignores_rank = false;
+  engine.judge = RankJudge();
+}
+
+http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
+  if (engine.address.size() == 0) {
+    find_address(engine);
+    if (engine.address.size() == 0) co_return;
+    renew_upstreams(engine);
+  }
+  if (!engine.kind_known) co_await discover_kind(fiber, engine);
+  if (engine.stopped) co_return;
+  const auto health = co_await get(fiber, engine, engine.adapter->health_path());
+  const bool good = health.status == http::ClientStatus::ok && health.code >= 200 && health.code < 300;
+  if (engine.stopped) co_return;
+  if (!good) {
+    engine.last_error = health.status == http::ClientStatus::ok
+                            ? fmt::format("{} answered {}", engine.adapter->health_path(), health.code)
+                            : std::string(http::to_string(health.status));
+    co_return note_bad_probe(engine);
+  }
+  engine.last_error.clear();
+  if (engine.models_read == Time::min() || fiber.loop().now() - engine.models_read >= models_every) {
+    const bool read = co_await read_models(fiber, engine);
+    if (engine.stopped) co_return;
+    if (!read && !engine.discovered) co_return note_bad_probe(engine);  // nothing could be sent to it
+  }
+  // Before anything is sent to it, its ranks must be known, as far as it tells them.
+  const bool first = engine.bad_probes > 0 || engine.ranks == 0;
+  if (first) co_await scrape(fiber, engine);
+  if (engine.stopped) co_return;
+  engine.bad_probes = 0;
+  apply_ranks(engine);
+  for (const Worker& worker : engine.workers) breakers_.probed(worker.id, true);
+  if (!first) co_await scrape(fiber, engine);
+}
+
+http::Task<void> FleetControl::discover_kind(http::Fiber& fiber, Engine& engine) {
+  engines::DetectionInput input;
+  auto models = co_await get(fiber, engine, "/v1/models");
+  if (models.status != http::ClientStatus::ok) co_return;  // not there yet: ask again next time
+  if (models.code == 200) input.models_body = std::move(models.body);
+  auto metrics = co_await get(fiber, engine, "/metrics");
+  if (metrics.status == http::ClientStatus::ok && metrics.code == 200) input.metrics_body = std::move(metrics.body);
+  auto props = co_await get(fiber, engine, "/props");
+  if (props.status == http::ClientStatus::ok && props.code == 200) input.props_body = std::move(props.body);
+  auto info = co_await get(fiber, engine, "/info");
+  if (info.status == http::ClientStatus::ok && info.code == 200) input.info_body = std::move(info.body);
+  if (engine.stopped) co_return;
+  engine.adapter = &engines::adapter(engines::detect(input));
+  engine.kind_known = true;
+  for (Worker& worker : engine.workers) {
+    worker.limit.assume(engine.adapter->default_max_in_flight());
+    dispatcher_.set_max_in_flight(worker.id, worker.limit.value());
+  }
+  spdlog::info("worker {} is {}; at most {} requests in flight", engine.name, engine.adapter->name(),
+               engine.workers.front().limit.value());
+  if (engine.ranks_declared && engine.ranks > 1 && engine.adapter->rank_field().empty()) {
+    spdlog::warn(
+        "worker {} was given {} ranks, but {} has none that requests can be sent to: it is one worker. If something in "
+        "front of it hides its kind, say engine = \"vllm\" or \"sglang\"",
+        engine.name, engine.ranks, engine.adapter->name());
+  }
+  renew_upstreams(engine);
+}
+
+http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Engine& engine) {
+  if (!engine.setting.models.empty()) {
+    engine.models_read = fiber.loop().now();
+    co_return true;
+  }
+  const auto answer = co_await get(fiber, engine, "/v1/models");
+  if (answer.status != http::ClientStatus::ok || answer.code != 200) {
+    engine.last_error = fmt::format("/v1/models: {}", answer.status == http::ClientStatus::ok
+                                                          ? std::to_string(answer.code)
+                                                          : std::string(http::to_string(answer.status)));
+    co_return false;
+  }
+  auto cards = engines::read_models(answer.body);
+  if (!cards || cards->empty()) {
+    engine.last_error = cards ? "/v1/models lists no model" : cards.error().message;
+    co_return false;
+  }
+  if (engine.stopped) co_return false;
+  engine.models_read = fiber.loop().now();
+  take_models(engine, std::move(*cards));
+  co_return true;
+}
+
+void FleetControl::take_models(Engine& engine, std::vector<engines::ModelCard> cards) {
+  std::vector<ModelId> ids;
+  std::vector<std::string> names;
+  for (const auto& card : cards) {
+    if (ids.size() >= 1024 || served_.size() >= 65536) break;  // an engine cannot grow us without bound
+    ids.push_back(model_id(card.id));
+    names.push_back(card.id);
+  }
+  const bool changed = !engine.discovered || names != engine.models;
+  engine.discovered = true;
+  engine.cards = std::move(cards);
+  if (!changed) return;
+  engine.models = std::move(names);
+  for (const Worker& worker : engine.workers) dispatcher_.set_models(worker.id, ids);
+  rebuild_map();
+}
+
+http::Task<void> FleetControl::scrape(http::Fiber& fiber, Engine& engine) {
+  const auto scrapes = engine.adapter->scrapes();
+  if (scrapes.empty()) {
+    if (engine.ranks == 0) engine.ranks = 1;
+    co_return;
+  }
+  std::vector<std::string> bodies;
+  const Time asked = fiber.loop().now();
+  for (const auto& what : scrapes) {
+    auto answer = co_await get(fiber, engine, what.path);
+    bodies.push_back(answer.status == http::ClientStatus::ok && answer.code == 200 ? std::move(answer.body)
+                                                                                   : std::string());
+  }
+  if (engine.stopped) co_return;
+  take_reading(engine, engine.adapter->read(bodies), asked, fiber.loop().now());
+}
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,224 @@
+// Engines and their workers: which ranks there are, what each reports, whether the engine minds them.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include "gateway/fleet_control.hpp"
+
+namespace evenkeel::gateway {
+
+namespace {
+
+/// Ranks that can be addressed by counting from the first: one that is missing in between would shift all others.
+std::size_t addressable(const std::vector<engines::RankReport>& told) {
+  if (told.size() < 2) return 1;
+  return told.back().number - told.front().number == told.size() - 1 ? told.size() : 1;
+}
+
+}  // namespace
+
+void FleetControl::find_address(Engine& engine) {
+  // A name that is not there yet is an engine that is not there yet: it is asked for again before each probe.
+  const auto address = http::resolve(engine.url.host, engine.url.port);
+  if (address) {
+    engine.address = *address;
+  } else {
+    engine.last_error = address.error().message;
+  }
+}
+
+std::string FleetControl::group_of(const Engine& engine, bool ranked) const {
+  if (!engine.setting.group.empty()) return engine.setting.group;
+  return ranked && engine.setting.sync && settings_.sync ? engine.name : "";
+}
+
+std::shared_ptr<const Upstream> FleetControl::upstream_of(const Engine& engine, const Worker& worker) const {
+  auto upstream = std::make_shared<Upstream>();
+  upstream->id = worker.id;
+  upstream->name = worker.name;
+  upstream->engine = engine.number;
+  upstream->address = engine.address;
+  upstream->authority = engine.url.authority();
+  upstream->base_path = engine.url.base_path;
+  upstream->authorization = engine.authorization;
+  upstream->adapter = engine.adapter;
+  if (worker.rank) upstream->rank_field = fmt::format("{}: {}\r\n", engine.adapter->rank_field(), *worker.rank);
+  return upstream;
+}
+
+void FleetControl::renew_upstreams(Engine& engine) {
+  for (Worker& worker : engine.workers) worker.upstream = upstream_of(engine, worker);
+  rebuild_map();
+}
+
+FleetControl::Worker FleetControl::make_worker(Engine& engine, std::optional<std::uint32_t> rank) {
+  const std::int64_t given = engine.setting.max_in_flight > 0 ? engine.setting.max_in_flight : settings_.max_in_flight;
+  std::int64_t limit = given > 0 ? given : engine.adapter->default_max_in_flight();
+  if (!rank && engine.ignores_rank) limit *= static_cast<std::int64_t>(engine.ranks);  // it was meant for each
+  Worker worker{{}, rank, rank ? fmt::format("{}@{}", engine.name, *rank) : engine.name, {limit, given > 0}, nullptr};
+  std::vector<ModelId> models;
+  for (const auto& model : engine.models) models.push_back(model_id(model));
+  dispatch::WorkerSpec spec;
+  spec.name = worker.name;
+  spec.models = std::move(models);
+  spec.max_in_flight = limit;
+  spec.group = group_of(engine, rank.has_value());
+  worker.id = dispatcher_.add_worker(std::move(spec));
+  worker.refusals = marks_.refusals(worker.id);
+  worker.upstream = upstream_of(engine, worker);
+  if (places_.size() <= worker.id.value) places_.resize(worker.id.value + 1);
+  places_[worker.id.value] = {engines_[engine.number], rank};
+  return worker;
+}
+
+void FleetControl::apply_ranks(Engine& engine) {
+  const bool ranked = engine.ranks > 1 && !engine.ignores_rank && !engine.adapter->rank_field().empty();
+  if (engine.ranks == 0 && !engine.workers.empty()) return;  // not known: as it was
+  std::vector<std::optional<std::uint32_t>> wanted;
+  for (std::uint32_t rank = 0; ranked && rank < engine.ranks; ++rank) {
+    if (!engine.dropped.contains(rank)) wanted.emplace_back(rank);
+  }
+  if (wanted.empty()) wanted.emplace_back();
+  const auto is = [&](std::size_t i) { return engine.workers[i].rank == wanted[i]; };
+  bool same = wanted.size() == engine.workers.size();
+  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = is(i);
+  if (same) return;
+
+  const bool fresh = engine.workers.empty();
+  const WorkerId beside = fresh ? WorkerId{} : engine.workers.front().id;
+  std::vector<Worker> before = std::move(engine.workers);
+  std::vector<WorkerId> added;
+  engine.workers.clear();
+  for (const auto& rank : wanted) {
+    const auto kept = std::find_if(before.begin(), before.end(), [&](const Worker& w) { return w.rank == rank; });
+    if (kept != before.end()) {
+      engine.workers.push_back(std::move(*kept));
+      before.erase(kept);
+      continue;
+    }
+    engine.workers.push_back(make_worker(engine, rank));
+    added.push_back(engine.workers.back().id);
+  }
+  for (const Worker& worker : before) breakers_.set_draining(worker.id, true);
+  rebuild_map();  // shards must know a worker before it can be given to them
+  for (const WorkerId id : added) {
+    const bool first = fresh && id == added.front();
+    breakers_.add(id, first ? std::nullopt : std::optional(fresh ? added.front() : beside));
+    if (engine.draining) breakers_.set_draining(id, false);
+  }
+  engine.judge = RankJudge();
+  engine.rank_honoured = engine.ignores_rank ? std::optional(false) : std::nullopt;
+  if (ranked) {
+    const std::string group = group_of(engine, true);
+    spdlog::info("worker {} has {} data-parallel ranks, each a worker: {} to {}; {}", engine.name, engine.ranks,
+                 engine.workers.front().name, engine.workers.back().name,
+                 group.empty() ? "they step on their own" : fmt::format("sync group {}", group));
+  }
+  if (engine.ranks > 1 && !engine.adapter->rank_field().empty()) {
+    marks_.note(engine.name, {engine.ranks, engine.rank_honoured});
+  } else {
+    marks_.forget(engine.name);
+  }
+}
+
+void FleetControl::count_ranks(Engine& engine, const std::vector<engines::RankReport>& told) {
+  const std::size_t seen = addressable(told);
+  if (engine.ranks_declared) {
+    if (seen > 1 && engine.ranks > 1 && seen != engine.ranks && engine.other_ranks != seen) {
+      spdlog::warn("worker {} was given {} ranks and tells of {}: correct its `ranks`, or leave it out", engine.name,
+                   engine.ranks, seen);
+      engine.other_ranks = seen;
+    }
+    return;
+  }
+  if (engine.ranks == 0) {
+    engine.ranks = seen;
+  } else if (seen == engine.ranks) {
+    engine.other_ranks = 0;
+  } else if (engine.other_ranks == seen) {  // twice in a row: it is another engine now
+    engine.ranks = seen;
+    engine.other_ranks = 0;
+    engine.ignores_rank = false;
+    engine.dropped.clear();
+  } else {
+    engine.other_ranks = seen;
+  }
+}
+
+void FleetControl::take_reading(Engine& engine, const engines::Reading& reading, Time asked, Time received) {
+  if (reading.whole.any() || !reading.ranks.empty()) count_ranks(engine, reading.ranks);
+  apply_ranks(engine);
+  if (!engine.workers.front().rank) return take_report(engine.workers.front(), reading.whole, asked, received);
+  std::vector<const engines::Report*> reports(engine.ranks, nullptr);
+  for (const auto& [number, report] : reading.ranks) {
+    const std::size_t rank = number - reading.ranks.front().number;
+    if (rank < reports.size()) reports[rank] = &report;
+  }
+  for (Worker& worker : engine.workers) {
+    if (const engines::Report* report = reports[*worker.rank]) take_report(worker, *report, asked, received);
+  }
+  note_refusals(engine);
+  judge_ranks(engine, reports, asked, received);
+}
+
+void FleetControl::take_report(Worker& worker, const engines::Report& report, Time asked, Time received) {
+  bool preempted = false;
+  if (worker.limit.learn(report, preempted)) dispatcher_.set_max_in_flight(worker.id, worker.limit.value());
+  if (preempted) {
+    spdlog::warn("worker {} preempts: at most {} requests in flight from now on", worker.name, worker.limit.value());
+  }
+  if (!report.running && !report.waiting) return;  // unknown differs from zero
+  dispatch::EngineReport told;
+  told.asked = asked;
+  told.received = received;
+  told.running = report.running.value_or(0);
+  told.waiting = report.waiting.value_or(0);
+  told.kv_used = report.kv_used.value_or(Tokens());
+  told.kv_capacity = report.kv_capacity.value_or(Tokens());
+  dispatcher_.report(worker.id, told);
+}
+
+void FleetControl::note_refusals(Engine& engine) {
+  for (Worker& worker : engine.workers) {
+    const std::uint64_t refusals = marks_.refusals(worker.id);
+    if (refusals == worker.refusals) continue;
+    worker.complaint = fmt::format("refused its rank {} times", refusals);
+    spdlog::warn("worker {} refused its rank {} times: the engine has fewer ranks than {}, or this one is not active",
+                 worker.name, refusals - worker.refusals, engine.ranks);
+    worker.refusals = refusals;
+  }
+}
+
+void FleetControl::judge_ranks(Engine& engine, const std::vector<const engines::Report*>& reports, Time asked,
+                               Time received) {
+  const auto known = [](const engines::Report* report) {
+    return report != nullptr && report->running && report->waiting;
+  };
+  if (engine.workers.size() < 2 || !std::all_of(reports.begin(), reports.end(), known)) return;
+  const auto books = dispatcher_.workers();
+  std::vector<RankJudge::Rank> ranks;
+  for (const Worker& worker : engine.workers) {
+    const dispatch::WorkerStatus& status = books.at(worker.id.value);
+    const auto open = static_cast<std::uint64_t>(std::max<std::int64_t>(status.load.in_flight, 0));
+    const engines::Report& report = *reports[*worker.rank];
+    ranks.push_back({status.leases_begun, status.leases_begun - std::min(open, status.leases_begun),
+                     *report.running + *report.waiting});
+  }
+  engine.judge.see(asked, received, ranks);
+  const auto verdict = engine.judge.honoured();
+  if (verdict == engine.rank_honoured) return;
+  engine.rank_honoured = verdict;
+  marks_.note(engine.name, {engine.ranks, verdict});
+  if (verdict != false) return;
+  spdlog::warn(
+      "worker {} ignores the rank in {}: its own report of its ranks showed {:.0f} % of what would be seen if it "
+      "spread "
+      "requests by itself, over {} reports. It is one worker from now on, and its ranks are its own affair. vLLM reads "
+      "the field from November 2025 on; if it cannot, say ranks = 1",
+      engine.name, engine.adapter->rank_field(), 100 * engine.judge.share(), engine.judge.reports());
+  engine.ignores_rank = true;
+  apply_ranks(engine);
+}
+
+}  // namespace evenkeel::gateway

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engines/adapter.hpp"
+
+namespace evenkeel::gateway {
+
+/// How many requests one worker may have in flight: what the operator gave, else what its engine tells, else the
+/// default of its kind, lowered when the engine preempts and raised again, one by one, while it does not.
+class LearnedLimit {
+ public:
+  LearnedLimit(std::int64_t limit, bool given) : limit_(limit), ceiling_(limit), given_(given) {}
+
+  [[nodiscard]] std::int64_t value() const { return limit_; }
+  /// The operator's word: never learned from here on.
+  void give(std::int64_t limit) { *this = LearnedLimit(limit, true); }
+  /// The default of a kind that has been found out; no effect on a limit that was given.
+  void assume(std::int64_t limit) {
+    if (!given_) limit_ = ceiling_ = limit;
+  }
+  /// What the worker reports of itself. True if the limit changed; `preempted` says that this is why.
+  bool learn(const engines::Report& report, bool& preempted);
+
+ private:
+  std::int64_t limit_;    ///< in force
+  std::int64_t ceiling_;  ///< what it was learned down from
+  bool given_;
+  std::optional<double> preemptions_;
+};
+
+}  // namespace evenkeel::gateway
