@@ -84,8 +84,9 @@ TEST(Flags, AreHeldToTheSameRules) {
 }
 
 TEST(Policy, NamesAndParametersAreHeldToWhatThePolicyTakes) {
-  EXPECT_SAYS(of_text("port = 1\npolicy = \"least_wiat\"\n"),
-              "router.toml:2:10: policy \"least_wiat\" is not known, did you mean \"least_wait\"? (allowed: auto, random, ");
+  EXPECT_SAYS(
+      of_text("port = 1\npolicy = \"least_wiat\"\n"),
+      "router.toml:2:10: policy \"least_wiat\" is not known, did you mean \"least_wait\"? (allowed: auto, random, ");
   EXPECT_SAYS(of_text("policy = \"brh[horizn=40]\"\n"),
               "router.toml:1:10: policy \"brh\" has no parameter horizn, did you mean horizon?");
   EXPECT_EQ(why(of_flags({"--policy", "brh[horizon=4000]"})),
