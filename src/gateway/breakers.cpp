@@ -112,18 +112,24 @@ void Breakers::close(Entry& entry) {
   entry.open_for = Duration(0);
 }
 
-void Breakers::worked(Entry& entry) {
+bool Breakers::worked(Entry& entry) {
   Engine& engine = engine_of(entry);
   engine.last_success = clock_.now();
+  if (!engine.troubled) return false;
   engine.transport_faults = 0;
   entry.worker_faults = 0;
   close(entry);
+  engine.troubled = false;
   for (const std::size_t place : engine.workers) {
-    if (entries_[place].open && entries_[place].by_transport) close(entries_[place]);
+    Entry& rank = entries_[place];
+    if (rank.open && rank.by_transport) close(rank);
+    engine.troubled = engine.troubled || rank.open || rank.worker_faults > 0;
   }
+  return true;
 }
 
 void Breakers::failed(Entry& of, bool by_transport) {
+  engine_of(of).troubled = true;
   std::vector<Entry*> concerned = {&of};
   if (by_transport) {
     ++engine_of(of).transport_faults;
@@ -155,8 +161,8 @@ void Breakers::answered(WorkerId worker, Outcome outcome) {
     Entry& of = entry(worker);
     if (fault) {
       failed(of, outcome == Outcome::transport_fault);
-    } else {
-      worked(of);
+    } else if (!worked(of)) {
+      return;
     }
     settle(of, changes);
   }

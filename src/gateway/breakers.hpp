@@ -47,6 +47,7 @@ class Breakers {
     int good = 0;        ///< probes in a row
     int bad = 0;
     int transport_faults = 0;  ///< in a row, on whichever rank
+    bool troubled = false;     ///< a fault of whichever kind has not been forgotten yet
     Time last_success = Time::min();
     std::vector<std::size_t> workers;  ///< places in entries_
   };
@@ -69,7 +70,8 @@ class Breakers {
   [[nodiscard]] Engine& engine_of(const Entry& entry) { return engines_[entry.engine]; }
   void leave(std::size_t place);
   [[nodiscard]] int faults(const Entry& entry) const;
-  void worked(Entry& entry);
+  /// False if this changes nothing: nearly always.
+  bool worked(Entry& entry);
   void failed(Entry& entry, bool by_transport);
   /// Whether so many more may be taken out.
   [[nodiscard]] bool may_eject(std::size_t more) const;

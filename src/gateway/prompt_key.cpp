@@ -2,14 +2,13 @@
 
 #include <cstring>
 
-#include "base/random.hpp"
-
 namespace evenkeel::gateway {
 
 namespace {
 
 constexpr std::size_t piece = 16;
-constexpr std::size_t gaps = 7;  // between eight pieces
+constexpr std::size_t gaps = 7;       // between eight pieces
+constexpr std::size_t fraction = 16;  // bits behind the point of a place in the text
 
 /// Both halves of the product of two words, folded: every bit of both counts.
 std::uint64_t folded(std::uint64_t a, std::uint64_t b) {
@@ -35,9 +34,11 @@ std::uint64_t prompt_key(std::string_view text, ModelId model, std::uint64_t sal
     hash = with_piece(hash, padded);
   } else {
     const std::size_t last = text.size() - piece;
-    for (std::size_t i = 0; i <= gaps; ++i) hash = with_piece(hash, text.data() + last * i / gaps);
+    const std::size_t step =
+        ((last << fraction) + gaps - 1) / gaps;  // rounded up: the last piece ends where the text does
+    for (std::size_t i = 0, at = 0; i <= gaps; ++i, at += step) hash = with_piece(hash, text.data() + (at >> fraction));
   }
-  return mix64(hash) | 1U;
+  return folded(hash, 0xA0761D6478BD642FU) | 1U;
 }
 
 }  // namespace evenkeel::gateway
