@@ -23,7 +23,7 @@ class Breakers {
 
   /// `beside`: another rank of the same engine; what is known of that engine holds for this worker at once.
   void add(WorkerId worker, std::optional<WorkerId> beside = {});
-  /// Of the engine, told once for each of its workers or for one of them.
+  /// Of the engine; told once, for any of its workers.
   void probed(WorkerId worker, bool good);
   /// Of one attempt. Client faults, back-pressure and cancellations are neither for nor against the worker.
   void answered(WorkerId worker, fleet::Outcome outcome);

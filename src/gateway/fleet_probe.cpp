@@ -38,7 +38,7 @@ http::Task<http::FetchResult> FleetControl::get(http::Fiber& fiber, Engine& engi
 }
 
 void FleetControl::note_bad_probe(Engine& engine) {
-  for (const Worker& worker : engine.workers) breakers_.probed(worker.id, false);
+  breakers_.probed(engine.workers.front().id, false);
   if (++engine.bad_probes < settings_.health.fall) return;
   // What comes back may be another version with another number of ranks.
   if (!engine.ranks_declared) engine.ranks = 0;
@@ -76,7 +76,7 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
   if (engine.stopped) co_return;
   engine.bad_probes = 0;
   apply_ranks(engine);
-  for (const Worker& worker : engine.workers) breakers_.probed(worker.id, true);
+  breakers_.probed(engine.workers.front().id, true);
   if (!first) co_await scrape(fiber, engine);
 }
 

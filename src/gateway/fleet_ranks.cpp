@@ -29,6 +29,7 @@ void FleetControl::find_address(Engine& engine) {
 }
 
 std::string FleetControl::group_of(const Engine& engine, bool ranked) const {
+  if (engine.ignores_rank) return "";  // several ranks in one worker make no step with anybody
   if (!engine.setting.group.empty()) return engine.setting.group;
   return ranked && engine.setting.sync && settings_.sync ? engine.name : "";
 }

@@ -206,6 +206,16 @@ def an_engine_that_ignores_the_rank_becomes_one_worker(world):
             equal((reply.status, reply.complete), (200, True), "a request that was under way")
             assert reply.body.rstrip().endswith(b"[DONE]"), reply.body[-100:]
     equal(set(by_worker(send(router, [ask(CHAT, *lines(3))] * 8))), {name_of(engine)}, "worker afterwards")
+    # Once it has been away it may be another version: it is tried again.
+    fetch(engine.url + "/emulator/faults", "POST", {"ignore_rank_header": False, "health_status": 503})
+    until(lambda: {worker["state"] for worker in router.workers()} == {"unroutable"}, "the engine is out")
+    fetch(engine.url + "/emulator/faults", "POST", {"health_status": None})
+    until(lambda: [(w["rank"], w["rank_honoured"]) for w in router.workers() if w["state"] == "routable"] ==
+          [(rank, None) for rank in range(8)], "its ranks are workers again")
+    before = {rank["rank"]: rank["received"] for rank in ranks_of(engine)}
+    counted = by_worker(send(router, [ask(CHAT, *lines(3, f"X-Session-Id: {number}")) for number in range(64)]))
+    there = {f"{name_of(engine)}@{rank['rank']}": rank["received"] - before[rank["rank"]] for rank in ranks_of(engine)}
+    equal(counted, collections.Counter({name: count for name, count in there.items() if count}), "requests by rank")
 
 
 @case
@@ -228,6 +238,22 @@ def page(ranks, first=0):
 
 
 ANSWER = json_answer({"id": "r1", "object": "chat.completion", "model": "m", "choices": []})
+
+
+@case
+def a_lost_probe_of_the_engine_is_one_and_not_one_a_rank(world):
+    probes = {"/metrics": page(8)}
+    engine = world.upstream([ANSWER], probes=probes)
+    router = world.router(engine, flags=("--health-interval", "10ms", "--health-fall", "1000"))
+    asked = []
+
+    def refuse(exchange):
+        asked.append(exchange)
+        exchange.send(json_answer(b"{}", "503 Service Unavailable"))
+
+    probes["/health"] = [refuse]
+    until(lambda: len(asked) > 200, "200 bad probes, which would be 1,600 if each rank counted them")
+    equal({worker["state"] for worker in router.workers()}, {"routable"}, "states after fewer than 1,000")
 
 
 @case
