@@ -124,6 +124,8 @@ class FleetControl {
   void note_refusals(Engine& engine);
   /// Makes its workers those that it should have: each rank that can be addressed, or one.
   void apply_ranks(Engine& engine);
+  using RankNumbers = std::vector<std::optional<std::uint32_t>>;
+  void replace_workers(Engine& engine, const RankNumbers& wanted);
   Worker make_worker(Engine& engine, std::optional<std::uint32_t> rank);
   [[nodiscard]] std::string group_of(const Engine& engine, bool ranked) const;
   [[nodiscard]] std::shared_ptr<const Upstream> upstream_of(const Engine& engine, const Worker& worker) const;

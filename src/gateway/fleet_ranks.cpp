@@ -74,40 +74,16 @@ FleetControl::Worker FleetControl::make_worker(Engine& engine, std::optional<std
 }
 
 void FleetControl::apply_ranks(Engine& engine) {
-  const bool ranked = engine.ranks > 1 && !engine.ignores_rank && !engine.adapter->rank_field().empty();
   if (engine.ranks == 0 && !engine.workers.empty()) return;  // not known: as it was
-  std::vector<std::optional<std::uint32_t>> wanted;
+  const bool ranked = engine.ranks > 1 && !engine.ignores_rank && !engine.adapter->rank_field().empty();
+  RankNumbers wanted;
   for (std::uint32_t rank = 0; ranked && rank < engine.ranks; ++rank) {
     if (!engine.dropped.contains(rank)) wanted.emplace_back(rank);
   }
   if (wanted.empty()) wanted.emplace_back();
-  const auto is = [&](std::size_t i) { return engine.workers[i].rank == wanted[i]; };
-  bool same = wanted.size() == engine.workers.size();
-  for (std::size_t i = 0; same && i < wanted.size(); ++i) same = is(i);
-  if (same) return;
-
-  const bool fresh = engine.workers.empty();
-  const WorkerId beside = fresh ? WorkerId{} : engine.workers.front().id;
-  std::vector<Worker> before = std::move(engine.workers);
-  std::vector<WorkerId> added;
-  engine.workers.clear();
-  for (const auto& rank : wanted) {
-    const auto kept = std::find_if(before.begin(), before.end(), [&](const Worker& w) { return w.rank == rank; });
-    if (kept != before.end()) {
-      engine.workers.push_back(std::move(*kept));
-      before.erase(kept);
-      continue;
-    }
-    engine.workers.push_back(make_worker(engine, rank));
-    added.push_back(engine.workers.back().id);
-  }
-  for (const Worker& worker : before) breakers_.set_draining(worker.id, true);
-  rebuild_map();  // shards must know a worker before it can be given to them
-  for (const WorkerId id : added) {
-    const bool first = fresh && id == added.front();
-    breakers_.add(id, first ? std::nullopt : std::optional(fresh ? added.front() : beside));
-    if (engine.draining) breakers_.set_draining(id, false);
-  }
+  const auto is = [](const Worker& worker, const std::optional<std::uint32_t>& rank) { return worker.rank == rank; };
+  if (std::equal(engine.workers.begin(), engine.workers.end(), wanted.begin(), wanted.end(), is)) return;
+  replace_workers(engine, wanted);
   engine.judge = RankJudge();
   engine.rank_honoured = engine.ignores_rank ? std::optional(false) : std::nullopt;
   if (ranked) {
@@ -120,6 +96,33 @@ void FleetControl::apply_ranks(Engine& engine) {
     marks_.note(engine.name, {engine.ranks, engine.rank_honoured});
   } else {
     marks_.forget(engine.name);
+  }
+}
+
+void FleetControl::replace_workers(Engine& engine, const RankNumbers& wanted) {
+  std::vector<Worker> before = std::move(engine.workers);
+  engine.workers.clear();
+  std::vector<WorkerId> added;
+  for (const auto& rank : wanted) {
+    const auto kept = std::find_if(before.begin(), before.end(), [&](const Worker& w) { return w.rank == rank; });
+    if (kept == before.end()) {
+      engine.workers.push_back(make_worker(engine, rank));
+      added.push_back(engine.workers.back().id);
+    } else {
+      engine.workers.push_back(*kept);
+    }
+  }
+  // What is known of the engine passes on from a worker that it had.
+  std::optional<WorkerId> beside;
+  if (!before.empty()) beside = before.front().id;
+  for (const Worker& worker : before) {
+    if (std::find(wanted.begin(), wanted.end(), worker.rank) == wanted.end()) breakers_.set_draining(worker.id, true);
+  }
+  rebuild_map();  // shards must know a worker before it can be given to them
+  for (const WorkerId id : added) {
+    breakers_.add(id, beside);
+    beside = beside.value_or(id);
+    if (engine.draining) breakers_.set_draining(id, false);
   }
 }
 

@@ -92,6 +92,8 @@ def every_rank_gets_what_the_receipts_say(world, *flags):
         equal(worker["group"], None if "--no-sync" in flags else name_of(engine), "group")
     replies = send(router, [ask(CHAT, *lines(5 + number % 40), stream=number % 3 > 0) for number in range(160)])
     counted = by_worker(replies)
+    equal({reply.header("x-evenkeel-policy") for reply in replies},
+          {"least_wait" if "--no-sync" in flags else "balance"}, "policy for ranks that step by themselves or together")
     there = {f"{name_of(engine)}@{rank['rank']}": rank["received"] for rank in ranks_of(engine)}
     equal(counted, there, "requests by rank: receipts, compared with the engine's own count")
     equal(min(there.values()) > 0, True, f"every rank had some: {there}")
