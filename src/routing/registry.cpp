@@ -11,6 +11,7 @@
 #include "routing/consistent_hash.hpp"
 #include "routing/io0.hpp"
 #include "routing/ioh.hpp"
+#include "routing/late.hpp"
 #include "routing/least_wait.hpp"
 #include "routing/policy.hpp"
 #include "routing/simple.hpp"
@@ -45,6 +46,8 @@ constexpr std::array entries = {
     Entry{"least_requests", plain<LeastRequests>},
     Entry{"least_tokens", plain<LeastTokens>},
     Entry{"least_wait", plain<LeastWait>},
+    Entry{"late", plain<Late>},
+    Entry{"late_tail", plain<LateTail>},
     Entry{"consistent_hash", plain<ConsistentHash>},
     Entry{"balance", make_balance},
     Entry{"br0", make_br0},

@@ -72,6 +72,7 @@ TEST_P(EveryPolicy, PlacesEachRequestOnceOnACandidateWithASlotAndNoneBeyond) {
     for (std::size_t i = 0; i < taken.size(); ++i) ASSERT_LE(taken[i], fleet.workers[i].free_slots());
     for (std::size_t r = 0; r < waiting.size(); ++r) {
       ASSERT_LE(placed[r], 1);
+      if (GetParam() == "late_tail") continue;  // may leave a slow slot open to a faster one
       if (placed[r] == 1) continue;  // one that holds must have found all its candidates filled by those before
       for (const std::uint32_t index : waiting[r].candidates)
         ASSERT_EQ(taken[index], fleet.workers[index].free_slots());
