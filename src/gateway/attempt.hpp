@@ -76,7 +76,7 @@ class Attempt {
   void take_events(std::string_view data);
   bool take_event(std::string_view event);
   void first_event_failed(std::string_view event);
-  [[nodiscard]] std::optional<fleet::Outcome> blame_rank(std::string_view error);
+  [[nodiscard]] bool blames_rank(std::string_view error);
   void body_complete();
   void commit();
   void commit_head();

@@ -232,17 +232,22 @@ void Attempt::first_event_failed(std::string_view event) {
   result_.held_body = data;
   result_.held_head.clear();
   stream_.close();
+  if (blames_rank(data)) return end(Outcome::worker_fault);
   Outcome outcome = engines::classify_answer(upstream_.adapter->kind(), status, data);
   if (outcome == Outcome::completed) outcome = Outcome::worker_fault;
-  end(blame_rank(data).value_or(outcome));
+  end(outcome);
 }
 
-/// The rank is the router's choice: an engine that will not have it is at fault, not the client.
-std::optional<Outcome> Attempt::blame_rank(std::string_view error) {
-  if (upstream_.rank_field.empty() || !engines::refuses_rank(error)) return std::nullopt;
+/// The rank is the router's choice: an engine that will not have it is at fault, not the client, who is not shown its
+/// words.
+bool Attempt::blames_rank(std::string_view error) {
+  if (upstream_.rank_field.empty() || !engines::refuses_rank(error)) return false;
   shard_.shared.ranks.refused(upstream_.id);
+  result_.status = 502;
   result_.fault = rank_refused;
-  return Outcome::worker_fault;
+  result_.held_head.clear();
+  result_.held_body.clear();
+  return true;
 }
 
 void Attempt::note_first_byte() {
@@ -314,16 +319,17 @@ void Attempt::body_complete() {
   const bool reusable = head.keep_alive && stream_.is_open() && head.body != BodyKind::until_close &&
                         client_.body == nullptr && up_.clear();
   if (mode_ == Mode::held) {
+    const bool rank_blamed = blames_rank(held_);
+    if (reusable) shard_.pool(upstream_).give(std::move(stream_), now());
+    if (rank_blamed) return end(Outcome::worker_fault);
     result_.held_head = std::move(answer_head_);
     result_.held_body = std::move(held_);
-    const std::optional<Outcome> blamed = blame_rank(result_.held_body);
     if (style_.framing == Framing::chunked) {  // gathered whole: one chunk says so
       result_.held_body = result_.held_body.empty()
                               ? "0\r\n\r\n"
                               : fmt::format("{:x}\r\n{}\r\n0\r\n\r\n", result_.held_body.size(), result_.held_body);
     }
-    if (reusable) shard_.pool(upstream_).give(std::move(stream_), now());
-    return end(blamed ? *blamed : engines::classify_answer(upstream_.adapter->kind(), head.status, result_.held_body));
+    return end(engines::classify_answer(upstream_.adapter->kind(), head.status, result_.held_body));
   }
   const bool knows_end = mode_ == Mode::events;
   if (knows_end && !event_tail_.empty()) {

@@ -185,6 +185,19 @@ def a_rank_that_is_refused_is_the_engines_fault(world):
     assert "was given 6 ranks and tells of 4" in log and "@5 refused its rank" in log, log
 
 
+@case
+def without_a_retry_a_refused_rank_is_502(world):
+    engine = Emulator(world, "m", "--ranks", "2")
+    router = world.router(engine, flags=(*FAST, *OPEN, "--ranks", "4", "--policy", "round_robin", "--retry-attempts", "1"))
+    for stream in (False, True):
+        replies = send(router, [ask(CHAT, *lines(3), stream=stream)] * 12, at_once=1)
+        equal(collections.Counter(reply.status for reply in replies), {200: 6, 502: 6}, "statuses")
+        for reply in replies:
+            if reply.status == 502:
+                equal(reply.json()["error"]["code"], "rank_refused", "code")
+    equal(router.workers()[-1]["breaker"]["faults"] > 0, True, "a fault of the worker")
+
+
 def load_one_rank(world, router, engine, count=8):
     """Long requests of one session, so of one rank, under consistent_hash."""
     return [Client(router.port, ask(CHAT, *lines(2000, "X-Session-Id: one"), max_tokens=2000)) for _ in range(count)]
