@@ -17,6 +17,12 @@ namespace evenkeel::affinity {
 /// (at a million links one chance in 37 million; the price is a wrong guess).
 using ChainHash = std::uint64_t;
 
+/// The beginning of a prompt as a router knows it.
+struct PromptChain {
+  std::vector<ChainHash> links;
+  double block_tokens = 0;  ///< tokens that a block stands for
+};
+
 /// Links of one block each at the beginning of a chain.
 inline constexpr std::size_t single_links = 64;
 

@@ -17,7 +17,7 @@ struct PrefixIndexOptions {
   /// Of all workers together. If they ask for more, each is cut to an equal share of it.
   std::size_t total_blocks = std::size_t{1} << 20U;
   /// How long a block is believed in after it was last placed; also an engine forgets what nobody asks for.
-  Duration lifetime = std::chrono::minutes(30);
+  Duration lifetime = std::chrono::hours(1);
 };
 
 /// Which worker probably holds which prompt's beginning: told of every placement, never by an engine. Of each worker it

@@ -36,7 +36,8 @@ Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Polic
       books_(tape),
       policy_(std::move(policy)),
       random_(seed),
-      roster_(options.prompt_weight, books_),
+      roster_(books_),
+      prefixes_(options.prefix_index, policy_->wants_hits()),
       wants_running_(policy_->wants_running()),
       plans_jointly_(policy_->plans_jointly()) {}
 
@@ -92,6 +93,16 @@ void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
 void Dispatcher::report(WorkerId id, const EngineReport& report) {
   const Turn turn(*this, ask::Report{id, report});
   roster_.report(roster_.get(id), report);
+}
+
+void Dispatcher::set_prefix_cache(WorkerId id, std::size_t blocks) {
+  const Turn turn(*this, ask::SetPrefixCache{id, blocks});
+  prefixes_.set_cache(id, blocks);
+}
+
+void Dispatcher::forget_prefixes(WorkerId id) {
+  const Turn turn(*this, ask::ForgetPrefixes{id});
+  prefixes_.forget(id);
 }
 
 std::vector<WorkerStatus> Dispatcher::workers() const {
@@ -177,9 +188,11 @@ std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, con
 }
 
 Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
-                          std::uint32_t considered, Time arrived, Time now) {
+                          std::uint32_t considered, Tokens hit, Time arrived, Time now) {
   Granted granted;
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
+  granted.lease.expect_hit(hit);
+  prefixes_.placed(worker.id, submission, now);
   if (wants_running_) worker.running_leases.add(granted.lease, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
@@ -225,6 +238,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   }
   const double cost = model.mean_output + options_.prompt_weight * submission.prompt_tokens.as_double();
   const bool alone = model.pool.empty();  // then the policy was just asked
+  prefixes_.look_up(submission, waiting.held);
   model.pool.add(std::move(waiting), cost);
   if (!alone && !paused_ && plan_at_ == Time::max()) step(submission.model, model, now, verdicts);
   return Queued{id};
@@ -235,6 +249,7 @@ fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission)
   WorkerRecord& record = roster_.get(worker);
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
+  prefixes_.placed(worker, submission, turn.now);
   if (wants_running_) record.running_leases.add(lease, submission.prompt_key);
   roster_.note_change(record, turn.now);
   return lease;
@@ -318,6 +333,7 @@ void Dispatcher::tick() {
       history_noted_ = now;
     }
     roster_.note_steps(now);
+    prefixes_.expire(now);
     for (auto& [id, model] : models_) check_due(model, now, verdicts);
     if (now >= plan_at_) plan_at_ = Time::max();
     if (plan_at_ == Time::max()) step_models(nullptr, now, verdicts);

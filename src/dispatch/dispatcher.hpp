@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "dispatch/decayed_rate.hpp"
 #include "dispatch/held_times.hpp"
+#include "dispatch/prefix_hits.hpp"
 #include "dispatch/roster.hpp"
 #include "dispatch/tape.hpp"
 #include "dispatch/waiting_pool.hpp"
@@ -27,7 +28,7 @@ struct DispatcherOptions {
   /// Later arrivals that may enter before a request; 0 = no cap. Not given: default_overtake_cap, or none under a
   /// policy that bounds overtaking itself.
   std::optional<int> overtake_cap;
-  double prompt_weight = 0.1;                           ///< work of one prompt token in output tokens
+  double prompt_weight = 0.2;                           ///< as of FleetView
   std::size_t plan_window = 128;                        ///< waiting requests that one plan looks at
   Duration signal_lifetime = std::chrono::seconds(10);  ///< how long an engine's report of foreign load is believed
   /// What comes and ends at a stepping sync group within this share of its step is looked at together by a policy that
@@ -36,6 +37,7 @@ struct DispatcherOptions {
   Duration gather_limit = std::chrono::milliseconds(10);
   /// A turn that has held the lock for so long leaves the rest of its planning to another. Needs an alarm.
   Duration turn_budget = std::chrono::microseconds(50);
+  affinity::PrefixIndexOptions prefix_index;  ///< kept only for a policy that wants_hits()
 };
 
 inline constexpr int default_overtake_cap = 64;
@@ -49,7 +51,7 @@ struct WorkerStatus {
   double foreign_requests = 0;
   Tokens foreign_tokens;
   Tokens kv_capacity;
-  double rate = 0;  ///< work per second at the present concurrency, 0 = not known
+  double rate = 0;  ///< output tokens per second at the present concurrency, 0 = not known
   Duration signal_age{};
   bool reported = false;
   std::uint64_t leases_begun = 0;
@@ -81,6 +83,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// Else that of its sync group counts, which is learned.
   void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);
+  /// How many blocks (as of Submission::prefix) the prefix cache of the worker holds; 0, as it is at first: it has
+  /// none. An engine that was started anew has lost them: forget_prefixes().
+  void set_prefix_cache(WorkerId id, std::size_t blocks);
+  void forget_prefixes(WorkerId id);
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
   [[nodiscard]] bool routable(ModelId model) const;
 
@@ -146,7 +152,7 @@ class Dispatcher final : public fleet::LeaseObserver {
                                                           Time now) const;
   [[nodiscard]] Duration retry_after(const ModelState& model, Time now) const;
   Granted grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
-                std::uint32_t considered, Time arrived, Time now);
+                std::uint32_t considered, Tokens hit, Time arrived, Time now);
   [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id,
                                                  Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
@@ -178,6 +184,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   std::unique_ptr<routing::Policy> policy_;
   Random random_;
   Roster roster_;
+  PrefixHits prefixes_;
   std::map<ModelId, ModelState> models_;
   std::uint64_t next_request_ = 1;
   const bool wants_running_;

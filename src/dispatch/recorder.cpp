@@ -36,6 +36,14 @@ void put_submission(std::string& out, const Submission& what) {
       what.prompt_tokens.value(), what.bytes.value(), what.priority, as_signed(what.client.value));
   put(out, ",\"affinity\":{},\"key\":{},\"attempt\":{}", as_signed(what.affinity_key), as_signed(what.prompt_key),
       what.attempt);
+  if (what.prefix) {
+    put(out, ",\"block_tokens\":{},\"prefix\":[", what.prefix->block_tokens);
+    bool first_link = true;
+    for (const affinity::ChainHash link : what.prefix->links) {
+      put(out, "{}{}", std::exchange(first_link, false) ? "" : ",", as_signed(link));
+    }
+    out += ']';
+  }
   if (what.excluded.empty()) return;
   out += ",\"excluded\":[";
   bool first = true;
@@ -83,6 +91,11 @@ struct Put {
     put(out, ",\"running\":{},\"waiting\":{},\"kv_used\":{},\"kv_capacity\":{}", report.running, report.waiting,
         report.kv_used.value(), report.kv_capacity.value());
   }
+  void operator()(const ask::SetPrefixCache& of) const {
+    name("set_prefix_cache", of.worker);
+    put(out, ",\"blocks\":{}", of.blocks);
+  }
+  void operator()(const ask::ForgetPrefixes& of) const { name("forget_prefixes", of.worker); }
   void operator()(const ask::SetAlarm& of) const {
     name("set_alarm");
     put(out, ",\"on\":{}", of.on ? 1 : 0);
@@ -129,6 +142,8 @@ Recorder::Recorder(Sink sink, std::string_view policy, std::uint64_t seed, const
   if (options.overtake_cap) put(line_, ",\"overtake_cap\":{}", *options.overtake_cap);
   put(line_, ",\"prompt_weight\":{},\"plan_window\":{},\"signal_lifetime\":{}", options.prompt_weight,
       options.plan_window, options.signal_lifetime.count());
+  put(line_, ",\"prefix_blocks\":{},\"prefix_lifetime\":{}", options.prefix_index.total_blocks,
+      options.prefix_index.lifetime.count());
   put(line_, ",\"gather_share\":{},\"gather_limit\":{}}}\n", options.gather_share, options.gather_limit.count());
   sink_(line_);
 }

@@ -63,15 +63,15 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
   worker.changed = now;
   worker.running = books_.load(worker.books).in_flight;
   if (now - worker.observed < observe_every) return;
-  const double work = static_cast<double>(books_.value(worker.books.generated_ever())) +
-                      prompt_weight_ * static_cast<double>(books_.value(worker.books.prefilled_ever()));
+  const std::int64_t generated = books_.value(worker.books.generated_ever());
   if (worker.busy_seconds > 0) {
     const double ours = worker.running_seconds / worker.busy_seconds;
     const double all = ours + worker.foreign_requests;
+    const auto made = static_cast<double>(generated - worker.generated_before);
     // The engine shares its rate; what it did for others is taken to be in proportion.
-    worker.rate.observe(all, std::max(0.0, work - worker.work_before) * all / ours, from_seconds(worker.busy_seconds));
+    worker.rate.observe(all, std::max(0.0, made) * all / ours, from_seconds(worker.busy_seconds));
   }
-  worker.work_before = work;
+  worker.generated_before = generated;
   worker.running_seconds = worker.busy_seconds = 0;
   worker.observed = now;
 }

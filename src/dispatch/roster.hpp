@@ -39,7 +39,7 @@ struct WorkerRecord {
   Time observed{};
   double running_seconds = 0;
   double busy_seconds = 0;
-  double work_before = 0;
+  std::int64_t generated_before = 0;
   std::int64_t running = 0;
   std::deque<std::pair<Time, std::uint64_t>> ended_history;  // (when, leases ended until then), a few seconds
 
@@ -52,7 +52,7 @@ struct WorkerRecord {
 /// may point at their books.
 class Roster {
  public:
-  Roster(double prompt_weight, BooksReader books) : prompt_weight_(prompt_weight), books_(books) {}
+  explicit Roster(BooksReader books) : books_(books) {}
 
   /// A name that was removed comes back as the same worker; what its engine last reported is forgotten.
   WorkerRecord& add(WorkerSpec spec, Time now);
@@ -87,7 +87,6 @@ class Roster {
   };
   [[nodiscard]] std::uint32_t group_named(const std::string& name);
 
-  double prompt_weight_;
   BooksReader books_;
   std::vector<std::unique_ptr<WorkerRecord>> records_;
   std::vector<SyncGroup> groups_;  ///< by WorkerView::group - 1

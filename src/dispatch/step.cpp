@@ -7,6 +7,10 @@ namespace evenkeel::dispatch {
 
 namespace {
 
+/// Of so many at the head of a plan the hits are looked up anew, of the others they are those of when they came or last
+/// stood at the head: they are placed behind them, and a look-up for each of a thousand would hold the lock for long.
+constexpr std::size_t fresh_hits = 16;
+
 /// What a policy sees of a request, but for its candidates and its place in the pool.
 fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
   fleet::WaitingView view;
@@ -101,6 +105,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   fleet::WaitingView request = view_of(submission, id, now);
   request.candidates = candidates_;
   request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
+  prefixes_.begin_view(workers_view_);
+  request.hits = prefixes_.view_now(submission);
   placements_.clear();
   policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made()}, now, random_,
                 placements_);
@@ -109,7 +115,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   const bool sound =
       wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
   if (!sound) return std::nullopt;
-  return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered, now, now);
+  return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered,
+               request.hit(wish.worker), now, now);
 }
 
 /// What the next plan looks at; false: nobody who could enter.
@@ -119,7 +126,8 @@ bool Dispatcher::view_waiting(ModelState& model) {
   candidate_ranges_.clear();
   const auto unexcluded = view_candidates(Excluded{});
   bool capped_seen = false;
-  model.pool.in_order([&](const Waiting& waiting) {
+  prefixes_.begin_view(workers_view_);
+  model.pool.in_order([&](Waiting& waiting) {
     if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
     const Submission& what = waiting.submission;
     const auto candidates = what.excluded.empty() ? unexcluded : view_candidates(what.excluded);
@@ -129,11 +137,13 @@ bool Dispatcher::view_waiting(ModelState& model) {
     view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
     view.overtaken = static_cast<std::uint32_t>(waiting.passed);
     candidate_ranges_.push_back(candidates);
+    prefixes_.add_view(what, waiting.held, waiting_view_.size() <= fresh_hits);
     return waiting_view_.size() < options_.plan_window;
   });
   for (std::size_t i = 0; i < waiting_view_.size(); ++i) {
     waiting_view_[i].candidates =
         std::span(candidates_).subspan(candidate_ranges_[i].first, candidate_ranges_[i].second);
+    waiting_view_[i].hits = prefixes_.view(i);
   }
   return !waiting_view_.empty();
 }
@@ -158,8 +168,8 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       const WorkerId place = worker.id;
       auto entered = model.pool.enter(
           request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
-      Granted granted =
-          grant(entered->submission, entered->id, worker, wish.reason, wish.considered, entered->arrived, now);
+      Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered,
+                              request.hit(wish.worker), entered->arrived, now);
       verdicts.all.push_back({std::move(entered->waiter), std::move(granted)});
       ++placed;
       // Somebody may be passed no more: the rest of this plan was made without knowing it.

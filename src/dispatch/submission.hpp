@@ -6,6 +6,7 @@
 #include <span>
 #include <variant>
 
+#include "affinity/block_chain.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -42,8 +43,9 @@ struct Submission {
   Bytes bytes;                ///< kept while waiting; counts against the pool
   std::int64_t priority = 0;  ///< lower is earlier
   ClientKey client;
-  std::uint64_t affinity_key = 0;  ///< 0 = none
-  std::uint64_t prompt_key = 0;    ///< hash of the prompt or its template, for forecasts; 0 = none
+  std::uint64_t affinity_key = 0;                       ///< 0 = none
+  std::uint64_t prompt_key = 0;                         ///< hash of the prompt or its template, for forecasts; 0 = none
+  std::shared_ptr<const affinity::PromptChain> prefix;  ///< for a policy that wants_hits(); none: nothing is known
   Excluded excluded;
   int attempt = 1;
 };

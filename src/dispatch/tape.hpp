@@ -37,6 +37,13 @@ struct Report {
   WorkerId worker;
   const EngineReport& report;
 };
+struct SetPrefixCache {
+  WorkerId worker;
+  std::size_t blocks;
+};
+struct ForgetPrefixes {
+  WorkerId worker;
+};
 struct SetAlarm {
   bool on;
 };
@@ -62,9 +69,10 @@ struct Tick {};
 struct Close {};
 }  // namespace ask
 
-using Ask = std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetStepTime,
-                         ask::Report, ask::SetAlarm, ask::Submit, ask::LeaseAt, ask::Cancel, ask::Ended, ask::Pause,
-                         ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
+using Ask =
+    std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetStepTime, ask::Report,
+                 ask::SetPrefixCache, ask::ForgetPrefixes, ask::SetAlarm, ask::Submit, ask::LeaseAt, ask::Cancel,
+                 ask::Ended, ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
 
 /// Runs along with a dispatcher, so that its decisions can be made again exactly: a recorder notes what is asked, what
 /// is read from books that other threads write meanwhile, and what comes of it; a player puts back what was read and

@@ -26,7 +26,8 @@ struct Waiting {
   std::size_t found_waiting = 0;  ///< how many stood before it in order when it came
   int passed = 0;                 ///< how many from behind it in order entered where it could have
   int overtaken = 0;              ///< how many that arrived later, and were no more urgent, entered where it could have
-  bool capped = false;            ///< overtaken as often as may be: goes before all others
+  std::vector<std::uint32_t> held;  ///< as of PrefixHits::look_up(), when it was last asked
+  bool capped = false;              ///< overtaken as often as may be: goes before all others
 };
 
 /// The requests of one model that wait, in the order they should enter: capped ones by arrival, then by priority

@@ -47,7 +47,7 @@ Lease::Lease(WorkerBooks& books, LeaseObserver& observer, const Clock& clock, Re
   books.begun_.fetch_add(1, relaxed);
   add(books.in_flight_, 1);
   add(books.prompt_, prompt.value());
-  add(books.queued_prompt_, prompt.value());
+  owe(prompt);
 }
 
 Lease& Lease::operator=(Lease&& other) noexcept {
@@ -58,15 +58,34 @@ Lease& Lease::operator=(Lease&& other) noexcept {
   clock_ = other.clock_;
   progress_ = other.progress_;
   summary_ = other.summary_;
+  hit_ = other.hit_;
+  owed_ = other.owed_;
   begun_ = other.begun_;
   return *this;
+}
+
+/// Replaces what is owed, or, once the first token has come, what was.
+void Lease::owe(Tokens prefill) {
+  const std::int64_t more = (prefill - owed_).value();
+  owed_ = prefill;
+  if (summary_.had_output) {
+    books_->prefilled_ever_.fetch_add(more, relaxed);
+  } else {
+    add(books_->queued_prompt_, more);
+  }
+}
+
+void Lease::expect_hit(Tokens tokens) {
+  if (!open() || summary_.had_output) return;
+  hit_ = std::max(tokens, Tokens());
+  owe(std::max(summary_.prompt_tokens - hit_, Tokens()));
 }
 
 void Lease::end_prefill() {
   summary_.had_output = true;
   add(books_->decoding_, 1);
-  add(books_->queued_prompt_, -summary_.prompt_tokens.value());
-  books_->prefilled_ever_.fetch_add(summary_.prompt_tokens.value(), relaxed);
+  add(books_->queued_prompt_, -owed_.value());
+  books_->prefilled_ever_.fetch_add(owed_.value(), relaxed);
 }
 
 void Lease::track(LeaseProgress& progress, std::uint64_t key, std::uint32_t place) {
@@ -94,11 +113,7 @@ void Lease::settle(Tokens prompt, Tokens output) {
   const Tokens more_prompt = prompt - summary_.prompt_tokens;
   const Tokens more_output = output - summary_.output_tokens;
   add(books_->prompt_, more_prompt.value());
-  if (summary_.had_output) {
-    books_->prefilled_ever_.fetch_add(more_prompt.value(), relaxed);
-  } else {
-    add(books_->queued_prompt_, more_prompt.value());
-  }
+  owe(std::max(prompt - hit_, Tokens()));
   add(books_->generated_, more_output.value());
   books_->generated_ever_.fetch_add(more_output.value(), relaxed);
   summary_.prompt_tokens = prompt;
@@ -112,7 +127,7 @@ void Lease::end(Outcome outcome) {
   if (summary_.had_output) {
     add(books.decoding_, -1);
   } else {
-    add(books.queued_prompt_, -summary_.prompt_tokens.value());
+    add(books.queued_prompt_, -owed_.value());
   }
   add(books.prompt_, -summary_.prompt_tokens.value());
   add(books.generated_, -summary_.output_tokens.value());

@@ -14,7 +14,7 @@ namespace evenkeel::fleet {
 struct Load {
   std::int64_t in_flight = 0;
   Tokens prompt_tokens;       ///< of all open leases
-  Tokens queued_prompt;       ///< of open leases whose first token has not come: prefill still owed
+  Tokens queued_prompt;       ///< of open leases whose first token has not come: prefill still owed, but for hits
   Tokens generated_tokens;    ///< so far
   std::int64_t decoding = 0;  ///< of those in flight, whose first token has come
   [[nodiscard]] Tokens kv_tokens() const { return prompt_tokens + generated_tokens; }
@@ -29,6 +29,7 @@ class alignas(64) WorkerBooks {
   [[nodiscard]] std::uint64_t leases_begun() const { return begun_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t leases_ended() const { return ended_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::int64_t generated_ever() const { return generated_ever_.load(std::memory_order_relaxed); }
+  /// Prompt tokens whose prefill is done, but for expected hits.
   [[nodiscard]] std::int64_t prefilled_ever() const { return prefilled_ever_.load(std::memory_order_relaxed); }
   /// True while every counter is >= 0 and, with nothing in flight, all are zero. May be asked while leases move.
   [[nodiscard]] bool sound() const;
@@ -98,12 +99,17 @@ class Lease {
   void settle(Tokens prompt, Tokens output);
   void end(Outcome outcome);
 
+  /// So much of the prompt is expected in the worker's prefix cache, and its prefill therefore not owed. At most once,
+  /// before the first token.
+  void expect_hit(Tokens tokens);
+
   /// From now on the output tokens are also told to `progress`, which outlives the lease; `key` and `place` come back
   /// in the summary.
   void track(LeaseProgress& progress, std::uint64_t key, std::uint32_t place);
 
  private:
   void end_prefill();
+  void owe(Tokens prefill);
   void tell_progress();
 
   WorkerBooks* books_ = nullptr;
@@ -111,6 +117,8 @@ class Lease {
   const Clock* clock_ = nullptr;
   LeaseProgress* progress_ = nullptr;
   LeaseSummary summary_;
+  Tokens hit_;   ///< expected
+  Tokens owed_;  ///< prefill of the prompt without the hit
   Time begun_{};
 };
 

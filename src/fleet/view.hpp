@@ -54,7 +54,7 @@ struct WorkerView {
 
 struct FleetView {
   std::span<const WorkerView> workers;
-  double prompt_weight = 0.1;  ///< work of one prompt token, in output tokens
+  double prompt_weight = 0.2;  ///< what a prompt token to be computed counts, in output tokens
   std::int64_t step = 0;       ///< decode steps the workers have made together; 0 if nobody counts them
 };
 
@@ -67,11 +67,18 @@ struct WaitingView {
   std::uint64_t affinity_key = 0;  ///< hash of session or user; 0 = none
   Time arrived{};
   std::span<const std::uint32_t> candidates;
+  /// By FleetView::workers: tokens at the prompt's beginning that are expected in the prefix cache there, fewer than
+  /// the prompt has. Told only to a policy that wants_hits(); empty: nothing is known.
+  std::span<const Tokens> hits;
   std::uint64_t prompt_key = 0;  ///< as of RunningView
   std::int64_t priority = 0;     ///< lower is earlier; the waiting come in its order
   // The next two are told only to a policy that bounds overtaking itself.
   std::uint32_t found_waiting = 0;  ///< how many stood before it in the pool's order when it came
   std::uint32_t overtaken = 0;      ///< how many from behind it in that order entered a worker it could have used
+
+  [[nodiscard]] Tokens hit(std::uint32_t worker) const { return hits.empty() ? Tokens() : hits[worker]; }
+  /// Prompt tokens that are expected to be computed there.
+  [[nodiscard]] Tokens to_compute(std::uint32_t worker) const { return prompt_tokens - hit(worker); }
 };
 
 /// A policy's wish: this request to this worker. `reason` is a literal from the policy's closed list.

@@ -11,6 +11,7 @@ class Automatic final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "auto"; }
   [[nodiscard]] std::string_view acting() const override { return acting_->name(); }
+  [[nodiscard]] bool wants_hits() const override { return least_wait_.wants_hits(); }
   [[nodiscard]] bool plans_jointly() const override { return balance_.plans_jointly(); }
   [[nodiscard]] bool bounds_overtaking() const override { return balance_.bounds_overtaking(); }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,

@@ -21,14 +21,14 @@ double mean_rate(std::span<const std::uint32_t> candidates, const fleet::FleetVi
 
 PerRequestPolicy::Choice LeastWait::choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
                                            const fleet::FleetView& fleet, Random& random) {
-  const double own_prefill = fleet.prompt_weight * request.prompt_tokens.as_double();
   const bool any_known = std::any_of(candidates.begin(), candidates.end(),
                                      [&](std::uint32_t index) { return fleet.workers[index].rate->known(); });
   double mean_for = 0, mean = 0;  // the unknown ones mostly ask for the same concurrency
   return cheapest(candidates, fleet, random, "least_wait", [&](const fleet::WorkerView& worker) {
     const double open = worker.requests();
     const double there = open * worker.mean_output + fleet.prompt_weight * worker.load.queued_prompt.as_double();
-    const double own = worker.mean_output + own_prefill;
+    const auto index = static_cast<std::uint32_t>(&worker - fleet.workers.data());
+    const double own = worker.mean_output + fleet.prompt_weight * request.to_compute(index).as_double();
     double rate = worker.rate->at(open + 1);
     if (rate <= 0 && any_known) {
       if (mean_for != open + 1) {

@@ -23,7 +23,7 @@ void PerRequestPolicy::plan(std::span<const fleet::WaitingView> waiting, const f
     fleet::Load& load = charged_[choice.worker].load;
     load.in_flight += 1;
     load.prompt_tokens += waiting[i].prompt_tokens;
-    load.queued_prompt += waiting[i].prompt_tokens;
+    load.queued_prompt += waiting[i].to_compute(choice.worker);
   }
 }
 

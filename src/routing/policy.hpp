@@ -29,6 +29,8 @@ class Policy {
   /// `waiting` is in the order of the waiting pool. Appends to `placements`, at most one a request.
   virtual void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now,
                     Random& random, std::vector<fleet::Placement>& placements) = 0;
+  /// Whether plan() reads WaitingView::hits.
+  [[nodiscard]] virtual bool wants_hits() const { return false; }
   /// Whether plan() reads WorkerView::running.
   [[nodiscard]] virtual bool wants_running() const { return false; }
   /// Whether the choice gains when all that comes and ends within one step of a sync group is looked at together.

@@ -28,6 +28,10 @@ Made plain(Parameters&, const PolicyParts&) {
   return std::make_unique<Rule>();
 }
 
+Made make_least_wait(Parameters& parameters, const PolicyParts&) {
+  return std::make_unique<LeastWait>(parameters.flag("hits", true));
+}
+
 Made make_balance(Parameters& parameters, const PolicyParts&) {
   Balance::Options options;
   options.hold = parameters.flag("hold", options.hold);
@@ -45,7 +49,8 @@ constexpr std::array entries = {
     Entry{"power_of_two", plain<PowerOfTwo>},
     Entry{"least_requests", plain<LeastRequests>},
     Entry{"least_tokens", plain<LeastTokens>},
-    Entry{"least_wait", plain<LeastWait>},
+    Entry{"least_wait", make_least_wait},
+    Entry{"longest_prefix", plain<LongestPrefix>},
     Entry{"late", plain<Late>},
     Entry{"late_tail", plain<LateTail>},
     Entry{"consistent_hash", plain<ConsistentHash>},

@@ -49,4 +49,18 @@ PerRequestPolicy::Choice LeastTokens::choose(const fleet::WaitingView&, std::spa
   });
 }
 
+PerRequestPolicy::Choice LongestPrefix::choose(const fleet::WaitingView& request,
+                                               std::span<const std::uint32_t> candidates, const fleet::FleetView& fleet,
+                                               Random& random) {
+  Tokens longest;
+  for (const std::uint32_t index : candidates) longest = std::max(longest, request.hit(index));
+  longest_.clear();
+  for (const std::uint32_t index : candidates) {
+    if (request.hit(index) == longest) longest_.push_back(index);
+  }
+  Choice choice = cheapest(longest_, fleet, random, longest > Tokens() ? "prefix" : "no_prefix", requests_at);
+  choice.score = longest.as_double();
+  return choice;
+}
+
 }  // namespace evenkeel::routing

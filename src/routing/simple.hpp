@@ -70,4 +70,19 @@ class LeastTokens final : public PerRequestPolicy {
                 const fleet::FleetView& fleet, Random& random) override;
 };
 
+/// The candidate whose prefix cache is expected to hold the longest beginning of the prompt, whatever it carries; of
+/// equals the one with the fewest requests. Affinity alone: what least_wait is to be compared with.
+class LongestPrefix final : public PerRequestPolicy {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "longest_prefix"; }
+  [[nodiscard]] bool wants_hits() const override { return true; }
+
+ protected:
+  Choice choose(const fleet::WaitingView& request, std::span<const std::uint32_t> candidates,
+                const fleet::FleetView& fleet, Random& random) override;
+
+ private:
+  std::vector<std::uint32_t> longest_;
+};
+
 }  // namespace evenkeel::routing

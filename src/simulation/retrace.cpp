@@ -24,6 +24,7 @@ constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t most_workers = 1 << 20;
 constexpr std::int64_t most_models = 1 << 20;
+constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
 
 /// A request and what became of it: a worker, or a refusal.
 struct Fate {
@@ -123,6 +124,7 @@ class World {
   void close() {
     player.read_before.clear();
     player.fates_before.clear();
+    dispatcher_.close();  // else what waits would be given a lease while they are cleared
     leases_.clear();
   }
 
@@ -159,6 +161,17 @@ Named named(const JsonFields& turn, std::string_view key, const Range& all) {
   return *std::begin(all);
 }
 
+std::shared_ptr<const affinity::PromptChain> prefix_of(const JsonFields& turn) {
+  auto chain = std::make_shared<affinity::PromptChain>();
+  chain->block_tokens = turn.number("block_tokens", 0, 1e9);
+  for (const auto element : turn.array("prefix")) {
+    std::int64_t link = 0;
+    if (element.get(link) != simdjson::SUCCESS) turn.reject("prefix", "a list of whole numbers");
+    chain->links.push_back(static_cast<affinity::ChainHash>(link));
+  }
+  return chain;
+}
+
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
@@ -169,6 +182,7 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   what.affinity_key = static_cast<std::uint64_t>(turn.whole("affinity", least, most));
   what.prompt_key = static_cast<std::uint64_t>(turn.whole("key", least, most));
   what.attempt = static_cast<int>(turn.whole("attempt", 0, 1000));
+  if (turn.has("prefix")) what.prefix = prefix_of(turn);
   if (!turn.has("excluded")) return what;
   for (const auto element : turn.array("excluded")) {
     std::int64_t id = 0;
@@ -214,8 +228,9 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   constexpr std::array states = {dispatch::WorkerState::routable, dispatch::WorkerState::trial,
                                  dispatch::WorkerState::unroutable, dispatch::WorkerState::draining,
                                  dispatch::WorkerState::removed};
-  constexpr std::array<std::string_view, 6> of_a_worker = {"set_state",     "set_models", "set_max_in_flight",
-                                                           "set_step_time", "report",     "lease_at"};
+  constexpr std::array<std::string_view, 8> of_a_worker = {"set_state",       "set_models", "set_max_in_flight",
+                                                           "set_step_time",   "report",     "set_prefix_cache",
+                                                           "forget_prefixes", "lease_at"};
   clock_.set(time_of(turn, "at"));
   const std::string_view asked = turn.text("ask");
   const bool addressed = std::find(of_a_worker.begin(), of_a_worker.end(), asked) != of_a_worker.end();
@@ -235,6 +250,10 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
     dispatcher_.set_step_time(worker, {turn.number("fixed_s", 0, 1e9), turn.number("token_s", 0, 1e9)});
   } else if (asked == "report") {
     dispatcher_.report(worker, report_of(turn));
+  } else if (asked == "set_prefix_cache") {
+    dispatcher_.set_prefix_cache(worker, static_cast<std::size_t>(turn.whole("blocks", 0, most_blocks)));
+  } else if (asked == "forget_prefixes") {
+    dispatcher_.forget_prefixes(worker);
   } else if (asked == "set_alarm") {
     dispatcher_.set_alarm(turn.whole("on", 0, 1) != 0 ? [](Time) {} : dispatch::Dispatcher::Alarm());
   } else if (asked == "submit") {
@@ -274,6 +293,8 @@ Result<std::unique_ptr<World>> start(const JsonFields& head, std::string& policy
   options.prompt_weight = head.number("prompt_weight", 0, 1e9);
   options.plan_window = static_cast<std::size_t>(head.whole("plan_window", 1, most));
   options.signal_lifetime = Duration(head.whole("signal_lifetime", 0, most));
+  options.prefix_index.total_blocks = static_cast<std::size_t>(head.whole("prefix_blocks", 0, most_blocks));
+  options.prefix_index.lifetime = Duration(head.whole("prefix_lifetime", 0, most));
   options.gather_share = head.number("gather_share", 0, 1);
   options.gather_limit = Duration(head.whole("gather_limit", 0, most));
   const auto seed = static_cast<std::uint64_t>(head.whole("seed", least, most));

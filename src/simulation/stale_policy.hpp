@@ -22,6 +22,7 @@ class StalePolicy final : public routing::Policy {
   [[nodiscard]] std::string_view name() const override { return inner_->name(); }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
             std::vector<fleet::Placement>& placements) override;
+  [[nodiscard]] bool wants_hits() const override { return inner_->wants_hits(); }
   [[nodiscard]] bool wants_running() const override { return true; }
   [[nodiscard]] bool plans_jointly() const override { return inner_->plans_jointly(); }
   [[nodiscard]] bool bounds_overtaking() const override { return inner_->bounds_overtaking(); }

@@ -21,6 +21,7 @@ class TimedPolicy final : public routing::Policy {
     inner_->plan(waiting, fleet, now, random, placements);
     micros_.push_back(static_cast<float>(to_millis(clock_.now() - begun) * 1e3));
   }
+  [[nodiscard]] bool wants_hits() const override { return inner_->wants_hits(); }
   [[nodiscard]] bool wants_running() const override { return inner_->wants_running(); }
   [[nodiscard]] bool plans_jointly() const override { return inner_->plans_jointly(); }
   [[nodiscard]] bool bounds_overtaking() const override { return inner_->bounds_overtaking(); }

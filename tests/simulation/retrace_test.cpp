@@ -46,7 +46,9 @@ class Day {
     for (int worker = 0; worker < 6; ++worker) {
       dispatch::WorkerSpec spec{"w" + std::to_string(worker), {ModelId{1}, ModelId{2}}, 4};
       spec.group = worker < 4 ? "ranks" : "";
-      dispatcher_->set_state(dispatcher_->add_worker(spec), dispatch::WorkerState::routable);
+      const WorkerId id = dispatcher_->add_worker(spec);
+      dispatcher_->set_prefix_cache(id, 40);
+      dispatcher_->set_state(id, dispatch::WorkerState::routable);
     }
   }
   ~Day() { dispatcher_->set_alarm({}); }
@@ -100,6 +102,10 @@ class Day {
       keep(dispatcher_->lease_at(worker, submission()));
     } else if (dice < 94) {
       dispatcher_->set_step_time(worker, {0.01, 1e-6 * static_cast<double>(random_.below(3))});
+    } else if (dice < 95) {
+      dispatcher_->forget_prefixes(worker);
+    } else if (dice < 96) {
+      dispatcher_->set_prefix_cache(worker, random_.below(80));
     }
   }
   dispatch::Submission submission() {
@@ -111,6 +117,12 @@ class Day {
     what.client = ClientKey{random_.next()};  // up to 2^64
     what.affinity_key = random_.below(2) == 0 ? 0 : random_.next();
     what.prompt_key = random_.below(9);
+    if (random_.below(2) == 0) {
+      auto chain = std::make_shared<affinity::PromptChain>();
+      chain->block_tokens = 62.5;
+      affinity::append_id_chain(std::vector<std::uint64_t>(random_.below(40), random_.below(5)), 1, chain->links);
+      what.prefix = std::move(chain);
+    }
     if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
     return what;
   }
@@ -164,9 +176,9 @@ std::string a_day(const std::string& policy, std::uint64_t seed, int moments = 3
 
 TEST(RetraceOfPolicies, EveryPolicyDecidesTheSameAgain) {
   const std::string path = ::testing::TempDir() + "retrace_policies.jsonl";
-  for (const char* policy :
-       {"auto", "least_requests", "least_tokens", "least_wait", "power_of_two", "random", "round_robin",
-        "consistent_hash", "balance", "balance[hold=off]", "br0", "brh[horizon=10]", "io0[window=4]"}) {
+  for (const char* policy : {"auto", "least_requests", "least_tokens", "least_wait", "power_of_two", "random",
+                             "round_robin", "longest_prefix", "consistent_hash", "balance", "balance[hold=off]", "br0",
+                             "brh[horizon=10]", "io0[window=4]"}) {
     const std::string recording = a_day(policy, 7);
     std::ofstream(path) << recording;
     const auto result = retrace(path);

@@ -1,0 +1,49 @@
+#include "dispatch/prefix_hits.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace evenkeel::dispatch {
+
+void PrefixHits::set_cache(WorkerId worker, std::size_t blocks) {
+  if (!wanted_) return;
+  index_.set_capacity(worker, blocks);
+  if (blocks > 0) workers_ = std::max(workers_, std::size_t{worker.value} + 1);
+}
+
+void PrefixHits::look_up(const Submission& what, std::vector<std::uint32_t>& held) const {
+  held.clear();
+  if (!on() || !what.prefix) return;
+  held.resize(workers_);
+  index_.expected_hit(what.prefix->links, held);
+}
+
+void PrefixHits::begin_view(std::span<const fleet::WorkerView> workers) {
+  view_of_ = workers;
+  hits_.clear();
+}
+
+std::span<const Tokens> PrefixHits::view_now(const Submission& what) {
+  if (!on()) return {};
+  add_view(what, held_, true);
+  return view(0);
+}
+
+void PrefixHits::add_view(const Submission& what, std::vector<std::uint32_t>& held, bool anew) {
+  if (!on()) return;
+  if (anew) look_up(what, held);
+  // The last token is always computed.
+  const std::int64_t most = std::max<std::int64_t>(0, what.prompt_tokens.value() - 1);
+  for (const fleet::WorkerView& worker : view_of_) {
+    const double blocks = worker.id.value < held.size() ? held[worker.id.value] : 0;
+    const double tokens = blocks > 0 ? std::floor(blocks * what.prefix->block_tokens) : 0;
+    hits_.push_back(Tokens(static_cast<std::int64_t>(std::min(tokens, static_cast<double>(most)))));
+  }
+}
+
+std::span<const Tokens> PrefixHits::view(std::size_t i) const {
+  if (!on()) return {};
+  return std::span(hits_).subspan(i * view_of_.size(), view_of_.size());
+}
+
+}  // namespace evenkeel::dispatch

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "affinity/prefix_index.hpp"
+#include "dispatch/submission.hpp"
+#include "fleet/view.hpp"
+
+namespace evenkeel::dispatch {
+
+/// What the dispatcher knows of prefix caches, and how it shows it to a policy. Guarded by the dispatcher's lock. While
+/// no worker has a prefix cache, or no policy asks, all of it is free of cost.
+class PrefixHits {
+ public:
+  PrefixHits(affinity::PrefixIndexOptions options, bool wanted) : index_(options), wanted_(wanted) {}
+
+  void set_cache(WorkerId worker, std::size_t blocks);
+  void forget(WorkerId worker) { index_.forget(worker); }
+  void placed(WorkerId worker, const Submission& what, Time now) {
+    if (on() && what.prefix) index_.insert(worker, what.prefix->links, now);
+  }
+  void expire(Time now) {
+    if (on()) index_.expire(now);
+  }
+  /// How many blocks each worker holds, by id. Empty if that is not known.
+  void look_up(const Submission& what, std::vector<std::uint32_t>& held) const;
+
+  /// Views of requests for these workers follow.
+  void begin_view(std::span<const fleet::WorkerView> workers);
+  /// Of one request alone, looked up now.
+  [[nodiscard]] std::span<const Tokens> view_now(const Submission& what);
+  /// Of one more, from `held`, which is looked up first if `anew`.
+  void add_view(const Submission& what, std::vector<std::uint32_t>& held, bool anew);
+  /// Of the i-th that was added. Once all are.
+  [[nodiscard]] std::span<const Tokens> view(std::size_t i) const;
+
+ private:
+  [[nodiscard]] bool on() const { return wanted_ && workers_ > 0; }
+
+  affinity::PrefixIndex index_;
+  const bool wanted_;
+  std::size_t workers_ = 0;  ///< ids that are looked up: one more than the largest that has a cache
+  std::span<const fleet::WorkerView> view_of_;
+  std::vector<Tokens> hits_;         ///< of all views, one behind another
+  std::vector<std::uint32_t> held_;  ///< scratch
+};
+
+}  // namespace evenkeel::dispatch
