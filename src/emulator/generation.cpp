@@ -240,7 +240,9 @@ Task<void> Replica::follow(Run& run, Responder& responder) {
       co_return;
     }
     submitted.add(wanted.id);
-    if (run.keep_kv) kept.keep({wanted.id, wanted.rank}, std::string(run.id), sequence.prompt_tokens);
+    // The last token has no KV.
+    const std::int64_t held = sequence.prompt_tokens + sequence.output_tokens - 1;
+    if (run.keep_kv) kept.keep({wanted.id, wanted.rank}, std::string(run.id), held);
   }
   if (run.kv_missing) kv_->count_recomputed(run.ranks.front());
   if (run.wanted_kv) run.renew_at = engine_->now() + kv_->renew_every();

@@ -239,6 +239,85 @@ TEST(Handoff, WhoWaitsForASlotRenewsTheLease) {
   });
 }
 
+/// What a crowd of clients does with both engines.
+struct Crowd {
+  Random random{17};
+  int left = 0;
+  int answered = 0;
+};
+
+/// One client: at any point it may go, and it may use what it was given a second time.
+Task<void> behave(http::Fiber& fiber, http::Address p, http::Address d, Crowd* crowd) {
+  Pair pair{Talker(fiber, p), Talker(fiber, d)};
+  for (int i = 0; i < 20; ++i) {
+    http::Fields told;
+    told.emplace_back("X-Emulate-Output-Tokens", std::to_string(1 + crowd->random.below(30)));
+    if (crowd->random.below(6) == 0) {
+      http::ClientExchange gone(fiber, p);  // sends and goes, before or behind the engine's work
+      http::ClientRequest request;
+      request.method = "POST";
+      request.path = "/v1/chat/completions";
+      request.host = "h";
+      request.fields.emplace_back("Content-Type", "application/json");
+      request.body = first_leg;
+      (void)co_await gone.send(request);
+      if (crowd->random.below(2) == 0) co_await fiber.sleep_until(fiber.loop().now() + std::chrono::microseconds(30));
+      continue;
+    }
+    const std::string params = params_of(co_await pair.prefill.post("/v1/chat/completions", first_leg));
+    const auto mood = crowd->random.below(6);
+    if (mood == 0) continue;
+    if (mood == 1) {
+      http::ClientExchange gone(fiber, d);
+      (void)co_await pair.decode.open(gone, "POST", "/v1/chat/completions", second_leg(params, true), told);
+      continue;
+    }
+    const Heard answer = co_await pair.decode.post("/v1/chat/completions", second_leg(params, mood == 2), told);
+    EXPECT_EQ(answer.code, 200);
+    ++crowd->answered;
+    if (mood == 3) (void)co_await pair.decode.post("/v1/chat/completions", second_leg(params), told);
+  }
+  --crowd->left;
+}
+
+TEST(Handoff, WhateverClientsDoEveryLeaseEndsOnceAndNoBlockIsLeft) {
+  http::EventLoop loop;
+  auto options = with_role(Role::prefill);
+  options.kv->lease = std::chrono::seconds(100);
+  options.engine.kv_capacity = Tokens(640);
+  options.engine.slots = 8;
+  auto first = Emulator::open(loop, options);
+  options.kv->role = Role::decode;
+  auto second = Emulator::open(loop, options);
+  ASSERT_TRUE(first.has_value() && second.has_value());
+  const auto p = *http::resolve("127.0.0.1", first->ports().at(0));
+  const auto d = *http::resolve("127.0.0.1", second->ports().at(0));
+  Crowd crowd;
+  crowd.left = 20;
+  for (int i = 0; i < crowd.left; ++i) loop.spawn(behave, p, d, &crowd);
+  loop.spawn(
+      [](http::Fiber& fiber, http::Address to_p, http::Address to_d, Crowd* who) -> Task<void> {
+        Pair pair{Talker(fiber, to_p), Talker(fiber, to_d)};
+        while (who->left > 0) (void)co_await pair.prefill.state("running");
+        co_await pair.prefill.until_state("used_blocks", 0);
+        co_await pair.decode.until_state("used_blocks", 0);
+        const double opened = co_await count(pair.prefill, "leases_opened");
+        const double pulled = co_await count(pair.prefill, "pulled");
+        const double declined = co_await count(pair.prefill, "declined");
+        const double expired = co_await count(pair.prefill, "expired");
+        EXPECT_EQ(co_await count(pair.prefill, "leases_open"), 0);
+        EXPECT_EQ(co_await count(pair.prefill, "kept_blocks"), 0);
+        EXPECT_EQ(opened, pulled + declined + expired);
+        EXPECT_EQ(co_await count(pair.decode, "loaded"), pulled);
+        EXPECT_GT(pulled, who->answered / 2);
+        EXPECT_GT(expired, 0);
+        EXPECT_GT(co_await count(pair.prefill, "reused"), 0);
+        fiber.loop().stop();
+      },
+      p, d, &crowd);
+  loop.run();
+}
+
 TEST(Handoff, WithoutARoleTheParametersAreNothing) {
   tell_pair(quick_options(), quick_options(), [](Pair& pair) -> Task<void> {
     EXPECT_EQ(params_of(co_await pair.prefill.post("/v1/chat/completions", first_leg)), "null");
