@@ -34,6 +34,7 @@ struct EmulateFlags {
   bool ignore_rank_header = false;
   std::string role;
   double kv_lease_s = 30;
+  double bootstrap_timeout_s = 300;
   std::string kv_transfer = "2:3";
   std::string kv_load_failure = "fail";
   std::string kv_reused = "garbled";
@@ -97,6 +98,10 @@ Result<emulator::KvOptions> kv_options(const EmulateFlags& flags) {
   kv.setup = from_millis(*setup_ms);
   kv.per_token = from_seconds(*per_token_us * 1e-6);
   kv.lease = from_seconds(flags.kv_lease_s);
+  if (!(std::abs(flags.bootstrap_timeout_s) < most)) {
+    return failure("--bootstrap-timeout-s: allowed: 0.001 to 86400");
+  }
+  kv.bootstrap_timeout = from_seconds(flags.bootstrap_timeout_s);
   kv.recompute_on_failure = flags.kv_load_failure == "recompute";
   kv.error_on_reuse = flags.kv_reused == "error";
   kv.host = flags.kv_host;
@@ -213,6 +218,11 @@ void add_emulate(CLI::App& app, int& exit_code) {
   auto* role = command->add_option("--role", flags->role, "In prefill/decode disaggregation: prefill, decode or both")
                    ->check(CLI::IsMember({"prefill", "decode", "both"}));
   command->add_option("--kv-lease-s", flags->kv_lease_s, "Engine seconds that KV is kept to be pulled")
+      ->needs(role)
+      ->capture_default_str();
+  command
+      ->add_option("--bootstrap-timeout-s", flags->bootstrap_timeout_s,
+                   "Engine seconds that one leg waits for the other in a bootstrap room")
       ->needs(role)
       ->capture_default_str();
   command->add_option("--kv-transfer", flags->kv_transfer, "Engine time of a pull, SETUP_MS:US_PER_TOKEN")

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "http/client.hpp"
+#include "emulator/side_channel.hpp"
 
 namespace evenkeel::emulator {
 
@@ -16,9 +16,6 @@ using http::Task;
 namespace {
 
 constexpr std::string_view json_type = "application/json";
-
-/// Of the side channel, real time: it is one small post.
-constexpr Duration answer_deadline = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -120,23 +117,12 @@ Task<void> KvHandoff::serve(const http::ServerRequest& request, http::Responder&
 
 Task<std::optional<std::string>> KvHandoff::tell(Fiber& fiber, KvTransferParams params, std::string path,
                                                  std::string more) {
-  const auto to = http::resolve(params.host, params.port);
-  if (!to) co_return std::nullopt;
-  http::ClientRequest request;
-  request.method = "POST";
-  request.path = std::move(path);
-  request.host = to->text();
-  request.fields.emplace_back("Content-Type", json_type);
-  request.body = R"({"remote_engine_id":)";
-  append_json_string(request.body, params.engine_id);
-  request.body += R"(,"remote_request_id":)";
-  append_json_string(request.body, params.request_id);
-  request.body += more + "}";
-  constexpr std::size_t longest_answer = 1024;
-  http::FetchResult result =
-      co_await http::fetch(fiber, *to, std::move(request), loop_.now() + answer_deadline, longest_answer);
-  if (result.status != http::ClientStatus::ok || result.code != 200) co_return std::nullopt;
-  co_return std::move(result.body);
+  std::string body = R"({"remote_engine_id":)";
+  append_json_string(body, params.engine_id);
+  body += R"(,"remote_request_id":)";
+  append_json_string(body, params.request_id);
+  body += more + "}";
+  return tell_peer(fiber, Peer{params.host, params.port}, std::move(path), std::move(body));
 }
 
 Task<KvHandoff::Pull> KvHandoff::pull(Fiber& fiber, KvTransferParams params, std::size_t rank, Tokens tokens) {

@@ -37,6 +37,10 @@ Result<void> validate_kv(const EmulatorOptions& options) {
     return failure(fmt::format("the KV host has {} bytes; allowed: at most {}", kv.host.size(), longest_host));
   }
   return within("the KV lease", kv.lease, std::chrono::milliseconds(1), std::chrono::hours(24))
+      .and_then([&] {
+        return within("the bootstrap timeout", kv.bootstrap_timeout, std::chrono::milliseconds(1),
+                      std::chrono::hours(24));
+      })
       .and_then([&] { return within("the setup of a KV transfer", kv.setup, Duration(0), std::chrono::seconds(60)); })
       .and_then([&] { return within("a KV token's transfer", kv.per_token, Duration(0), std::chrono::seconds(1)); });
 }

@@ -25,9 +25,11 @@ struct KvOptions {
   Duration lease = std::chrono::seconds(30);          ///< of KV that is kept to be pulled, 1 ms to a day; engine time
   Duration setup = std::chrono::milliseconds(2);      ///< of a transfer, 0 to 60 s; engine time
   Duration per_token = std::chrono::microseconds(3);  ///< of a transfer, 0 to 1 s; engine time
-  bool recompute_on_failure = false;                  ///< a transfer that fails: prefill here, else the request fails
-  bool error_on_reuse = false;  ///< parameters used twice: the request fails, else the answer is garbled
-  std::string host;             ///< where the other side finds this one; empty: the address it listens on
+  /// How long a leg waits for the other (SGLang's rooms), 1 ms to a day; engine time.
+  Duration bootstrap_timeout = std::chrono::seconds(300);
+  bool recompute_on_failure = false;  ///< a transfer that fails: prefill here, else the request fails
+  bool error_on_reuse = false;        ///< parameters used twice: the request fails, else the answer is garbled
+  std::string host;                   ///< where the other side finds this one; empty: the address it listens on
 };
 
 /// Everything an emulator is told at its start.

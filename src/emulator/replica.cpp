@@ -91,12 +91,14 @@ void Replica::take_role(KvOptions kv) {
     kv.host = address_.host();
     if (kv.host == "0.0.0.0" || kv.host == "::") kv.host = address_.family() == AF_INET6 ? "::1" : "127.0.0.1";
   }
+  bootstrap_ = std::make_shared<Bootstrap>(loop_, engine_, kv, Peer{kv.host, port()});
   kv_ = KvHandoff::start(loop_, engine_, kv, fmt::format("{:016x}{:016x}", ids_.next(), ids_.next()));
 }
 
 void Replica::close() {
   servers_.clear();
   if (kv_) kv_->close();
+  if (bootstrap_) bootstrap_->close();
 }
 
 Result<void> Replica::listen(const http::Address& at) {
@@ -156,7 +158,11 @@ Task<void> Replica::handle(Fiber& fiber, const ServerRequest& request, Responder
   const bool post = request.method == "POST";
   const bool get = request.method == "GET";
   if (kv_ && post && path.starts_with("/kv/")) {
-    co_await kv_->serve(request, responder);
+    if (path.starts_with("/kv/room/")) {
+      co_await bootstrap_->serve(request, responder);
+    } else {
+      co_await kv_->serve(request, responder);
+    }
   } else if (post && holds(post_paths, path)) {
     const InFlight counted(counters_.in_flight);
     co_await inference(fiber, request, responder);
@@ -292,7 +298,8 @@ Task<void> Replica::tokens(const ServerRequest& request, Responder& responder) {
 
 Task<void> Replica::control(const ServerRequest& request, Responder& responder) {
   if (request.path == "/emulator/state" && request.method == "GET") {
-    (void)co_await responder.send(200, json_type, state_json(*engine_, counters_, connections(), kv_.get()));
+    (void)co_await responder.send(200, json_type,
+                                  state_json(*engine_, counters_, connections(), kv_.get(), bootstrap_.get()));
   } else if (request.path == "/emulator/measure" && request.method == "POST") {
     const std::string ended = measured_json(engine_->measured());
     engine_->restart_measuring();

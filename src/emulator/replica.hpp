@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/bootstrap.hpp"
 #include "emulator/faults.hpp"
 #include "emulator/kv_handoff.hpp"
 #include "emulator/live_engine.hpp"
@@ -32,7 +33,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
  private:
   struct Run;
+  struct KvErrand;
   class KeptKv;
+  class Submitted;
 
   Replica(http::EventLoop& loop, const EmulatorOptions& options, std::shared_ptr<LiveEngine> engine,
           std::optional<std::size_t> own_rank);
@@ -55,11 +58,19 @@ class Replica : public std::enable_shared_from_this<Replica> {
                             Endpoint endpoint);
   http::Task<void> follow(Run& run, http::Responder& responder);
   void deliver(Run& run, std::span<const Output> batch, std::string& out);
-  http::Task<void> await_more(Run& run, engine::RequestId id);
-  http::Task<void> take_kv(Run& run, engine::RequestId id);
   http::Task<void> finish(Run& run, http::Responder& responder);
+  [[nodiscard]] bool submit(Run& run, Submitted& submitted, KeptKv& kept);
   [[nodiscard]] std::string make_id(const http::ServerRequest& request, const GenerationRequest& generation);
   void remember(std::string id, std::string body);
+
+  /// generation_kv.cpp
+  [[nodiscard]] std::optional<ApiError> enter_room(KvErrand& kv, const GenerationRequest& request,
+                                                   std::vector<Sequence>& sequences, http::Fiber& fiber);
+  http::Task<void> await_room(Run& run, http::Responder& responder);
+  void begin_errand(Run& run);
+  /// Until something may have happened; meanwhile looks after KV that lies elsewhere.
+  http::Task<void> await_more(Run& run, http::Responder& responder, engine::RequestId id);
+  http::Task<void> take_kv(Run& run, http::Responder& responder, engine::RequestId id);
 
   http::Task<bool> refuse(http::Responder& responder, const ApiError& error, Endpoint endpoint = Endpoint::chat);
   void apply(const Faults& faults);
@@ -72,8 +83,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   EmulatorOptions options_;
   std::shared_ptr<LiveEngine> engine_;
   std::optional<std::size_t> own_rank_;
-  std::shared_ptr<KvHandoff> kv_;  ///< null without a role
-  http::Address address_;          ///< with the actual port
+  std::shared_ptr<KvHandoff> kv_;  ///< null without a role, as the next
+  std::shared_ptr<Bootstrap> bootstrap_;
+  http::Address address_;  ///< with the actual port
   /// The last one listens; the others wait for their connections to end.
   std::vector<std::unique_ptr<http::Server>> servers_;
   FaultBox faults_;

@@ -113,6 +113,7 @@ tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, st
     request.n = body->whole("n", 1, most_sequences).value_or(1);
     request.return_token_ids = body->flag("return_token_ids");
     request.kv = read_kv_transfer(*body);
+    request.bootstrap = read_bootstrap(*body);
   }
   read_prompt(*body, request);
   read_bounds(*body, request);

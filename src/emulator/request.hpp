@@ -11,6 +11,7 @@
 #include <tl/expected.hpp>
 
 #include "emulator/api_error.hpp"
+#include "emulator/bootstrap_params.hpp"
 #include "emulator/json_body.hpp"
 #include "emulator/kv_transfer.hpp"
 
@@ -38,7 +39,8 @@ struct GenerationRequest {
   std::optional<std::int64_t> max_tokens;  ///< >= 1
   std::optional<std::int64_t> sampling_seed;
   std::string request_id;              ///< the body's own, or empty
-  std::optional<KvTransferParams> kv;  ///< chat and completions only
+  std::optional<KvTransferParams> kv;  ///< chat and completions only, as the next
+  std::optional<BootstrapParams> bootstrap;
 };
 
 /// vLLM allows 16384; a single machine that plays several engines allows less.

@@ -25,7 +25,7 @@ json::object object_of(const Measured& m) {
           {"longest_lag_ms", m.longest_lag_ms}};
 }
 
-json::object object_of(const KvHandoff& handoff, std::int64_t kept_blocks) {
+json::object object_of(const KvHandoff& handoff, const Bootstrap& bootstrap, std::int64_t kept_blocks) {
   KvCounters sum;
   for (const KvCounters& rank : handoff.counters()) {
     sum.opened += rank.opened;
@@ -51,7 +51,11 @@ json::object object_of(const KvHandoff& handoff, std::int64_t kept_blocks) {
           {"loaded_tokens", sum.loaded_tokens.value()},
           {"recomputed", sum.recomputed},
           {"garbled", sum.garbled},
-          {"failed", sum.failed}};
+          {"failed", sum.failed},
+          {"rooms_open", bootstrap.rooms()},
+          {"rooms_whole", bootstrap.counters().whole},
+          {"rooms_failed", bootstrap.counters().failed},
+          {"room_clashes", bootstrap.counters().clashes}};
 }
 
 }  // namespace
@@ -59,7 +63,7 @@ json::object object_of(const KvHandoff& handoff, std::int64_t kept_blocks) {
 std::string measured_json(const Measured& measured) { return json::serialize(object_of(measured)); }
 
 std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections,
-                       const KvHandoff* handoff) {
+                       const KvHandoff* handoff, const Bootstrap* bootstrap) {
   engine::EngineBooks sum;
   json::array ranks;
   for (std::size_t rank = 0; rank < engine.ranks(); ++rank) {
@@ -88,7 +92,7 @@ std::string state_json(const LiveEngine& engine, const Counters& counters, std::
                      {"open_connections", connections},
                      {"ranks", std::move(ranks)},
                      {"measured", object_of(engine.measured())}};
-  if (handoff != nullptr) state["kv_transfer"] = object_of(*handoff, sum.kept_blocks);
+  if (handoff != nullptr) state["kv_transfer"] = object_of(*handoff, *bootstrap, sum.kept_blocks);
   return json::serialize(state);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "emulator/bootstrap.hpp"
 #include "emulator/kv_handoff.hpp"
 #include "emulator/live_engine.hpp"
 
@@ -19,9 +20,9 @@ struct Counters {
 };
 
 /// GET /emulator/state: the true state of the engine, all ranks of it, and what the endpoint counts.
-/// `handoff` may be null.
+/// `handoff` and `bootstrap` are null without a role.
 [[nodiscard]] std::string state_json(const LiveEngine& engine, const Counters& counters, std::size_t connections,
-                                     const KvHandoff* handoff);
+                                     const KvHandoff* handoff, const Bootstrap* bootstrap);
 /// What is measured since the last restart, as the state shows it under "measured".
 [[nodiscard]] std::string measured_json(const Measured& measured);
 

@@ -40,7 +40,7 @@ void Rank::submit(const EngineRequest& request) {
   sequence.prompt = request.prompt.value();
   sequence.fate = fate_of(config_, request);
   sequence.kv_given = kv_given_;
-  sequence.remote_kv = request.remote_kv && request.prompt > Tokens(1);  // of one token there is nothing to pull
+  sequence.remote_kv = request.remote_kv;
   sequence.keep_kv = request.keep_kv;
   if (cache_) cache_->enter(slot, request.prefix, sequence.prompt, sequence.prompt + sequence.fate.output);
   index_.emplace(request.id, slot);

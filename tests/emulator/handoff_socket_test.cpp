@@ -1,44 +1,11 @@
 // Prefill and decode engines that hand KV over, over real sockets: the choreography of a router by hand.
-#include "emulator/support/rig.hpp"
+#include "emulator/support/pair.hpp"
 
 namespace evenkeel::emulator {
 namespace {
 
 using http::Task;
 
-/// 10 ms a step and 0.1 ms a token, so a prompt of 100 tokens is 20 ms and a decode 10.1; ten thousand times faster
-/// than life would be, but for the lease.
-EmulatorOptions with_role(Role role) {
-  auto options = quick_options();
-  options.engine = {};
-  options.engine.law = engine::StepLaw{.fixed_ms = 10, .token_ms = 0.1};
-  options.engine.kv_capacity = Tokens(16000);
-  options.kv = KvOptions{.role = role, .lease = std::chrono::hours(1)};
-  return options;
-}
-
-/// Two emulators on one loop, of options of their own.
-struct Pair {
-  Talker prefill;
-  Talker decode;
-};
-
-void tell_pair(const EmulatorOptions& prefill, const EmulatorOptions& decode, Task<void> (*story)(Pair&)) {
-  http::EventLoop loop;
-  auto first = Emulator::open(loop, prefill);
-  auto second = Emulator::open(loop, decode);
-  ASSERT_TRUE(first.has_value() && second.has_value());
-  loop.spawn(
-      [](http::Fiber& fiber, http::Address p, http::Address d, Task<void> (*what)(Pair&)) -> Task<void> {
-        Pair pair{Talker(fiber, p), Talker(fiber, d)};
-        co_await what(pair);
-        fiber.loop().stop();
-      },
-      *http::resolve("127.0.0.1", first->ports().at(0)), *http::resolve("127.0.0.1", second->ports().at(0)), story);
-  loop.run();
-}
-
-const std::string question = R"({"messages":[{"role":"user","content":"one two three four five six seven"}])";
 const std::string first_leg =
     question + R"(,"max_tokens":1,"stream":false,"kv_transfer_params":{"do_remote_decode":true,)"
                R"("do_remote_prefill":false,"remote_engine_id":null,"remote_block_ids":null,"remote_host":null,)"
@@ -55,19 +22,6 @@ std::string params_of(const Heard& answer) {
 
 std::string second_leg(const std::string& params, bool stream = false) {
   return question + R"(,"max_tokens":50,"kv_transfer_params":)" + params + (stream ? R"(,"stream":true})" : "}");
-}
-
-Task<double> count(Talker& talker, std::string key) {
-  const Heard state = co_await talker.get("/emulator/state");
-  simdjson::dom::parser parser;
-  double value = -1;
-  EXPECT_EQ(parser.parse(state.body)["kv_transfer"][key].get(value), simdjson::SUCCESS) << key << " in " << state.body;
-  co_return value;
-}
-
-std::string content_of(const std::string& body) {
-  const auto from = body.find(R"("content":")") + 11;
-  return body.substr(from, body.find('"', from) - from);
 }
 
 TEST(Handoff, TheSecondLegPullsAndSaysWhatOneEngineWouldSay) {
