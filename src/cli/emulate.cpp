@@ -113,6 +113,9 @@ Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
   if (!config) return tl::unexpected<Error>(config.error());
   const auto law = workload::LengthLaw::parse(flags.output_tokens);
   if (!law) return failure("--output-tokens: " + law.error().message);
+  if (flags.ranks == 1 && flags.rank_balancing != "current") {
+    return failure("--rank-balancing is for several ranks, and --ranks is 1");
+  }
   emulator::EmulatorOptions options;
   if (!flags.role.empty()) {
     auto kv = kv_options(flags);
