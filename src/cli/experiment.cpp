@@ -8,15 +8,26 @@
 
 #include <fmt/format.h>
 
+#include "cli/output_file.hpp"
 #include "report/progress.hpp"
 #include "simulation/studies.hpp"
 #include "simulation/study_page.hpp"
 
 namespace evenkeel::cli {
 
+namespace {
+
+int failed(const Error& error) {
+  fmt::print(stderr, "evenkeel simulate: {}\n", error.message);
+  return 1;
+}
+
+}  // namespace
+
 Result<int> run_experiment(const std::string& name, const std::string& directory, simulation::StudyRun run, bool json) {
   const auto study = simulation::find_study(name);
   if (!study) return tl::unexpected(study.error());
+  if (auto ok = check_output_directory("--studies-dir", directory); !ok) return tl::unexpected(ok.error());
   const SteadyClock clock;
   const auto to_stderr = [](std::string_view bytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), stderr);
@@ -26,10 +37,10 @@ Result<int> run_experiment(const std::string& name, const std::string& directory
   report::Progress bar(clock, to_stderr, isatty(STDERR_FILENO) != 0, name, total);
   run.progress = [&](std::uint64_t steps) { bar.update(std::min(steps, total)); };
   const auto results = simulation::run_study(*study, run);
-  if (!results) return tl::unexpected(results.error());
+  if (!results) return failed(results.error());
   bar.finish(total);
   const auto files = simulation::write_study(directory, *study, run, *results);
-  if (!files) return tl::unexpected(files.error());
+  if (!files) return failed(files.error());
   if (json) {
     const std::string text = simulation::study_json(*study, run, *results, *files);
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -1,9 +1,11 @@
 #include "cli/forecast.hpp"
 
+#include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +16,10 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "cli/flag_values.hpp"
+#include "cli/output_file.hpp"
 #include "forecast/evaluate.hpp"
+#include "forecast/length_grid.hpp"
 #include "forecast/registry.hpp"
 #include "forecast/train.hpp"
 #include "report/chart.hpp"
@@ -67,15 +72,15 @@ std::uint64_t key_of(const workload::Trace& trace, const workload::TraceRequest&
   return hash;
 }
 
-/// What a Duration could not hold; the rest is checked where it is used.
-Result<void> check_token_time(const Source& source) {
-  if (source.token_ms >= 0.001 && source.token_ms <= 10'000) return {};
-  return failure(fmt::format("token-ms is {}; allowed: 0.001 to 10000", source.token_ms));
+/// The trace reader speaks of its fields; here they are flags.
+std::string in_flags(std::string message) {
+  constexpr std::string_view field = "option rate ";
+  return message.starts_with(field) ? message.replace(0, field.size(), "--rate ") : "--from: " + message;
 }
 
 Result<std::vector<forecast::PastRequest>> read_requests(const Source& source) {
   const auto trace = workload::read_trace(source.spec);
-  if (!trace) return tl::unexpected(trace.error());
+  if (!trace) return failure(in_flags(trace.error().message));
   std::vector<forecast::PastRequest> requests;
   requests.reserve(trace->requests.size());
   for (const auto& request : trace->requests) {
@@ -83,17 +88,21 @@ Result<std::vector<forecast::PastRequest>> read_requests(const Source& source) {
                         key_of(*trace, request, source.key)});
   }
   for (const auto& note : trace->notes) fmt::print(stderr, "note: {}\n", note);
+  const auto empty = std::ranges::count_if(requests, [](const auto& request) { return request.output < 1; });
+  if (empty > 0) {
+    fmt::print(stderr, "note: {} of {} requests have no output and are left out\n", empty, requests.size());
+  }
   return requests;
 }
 
 void print_json(const json::object& object) { fmt::print("{}\n", json::serialize(object)); }
 
 Result<int> train(TrainFlags& flags) {
-  if (auto checked = check_token_time(flags); !checked) return tl::unexpected(checked.error());
   flags.options.horizon = flags.horizon;
   flags.options.share = flags.split;
   flags.options.timeline = flags.timeline();
-  if (auto fault = forecast::fault_of(flags.options); !fault.empty()) return failure(std::move(fault));
+  if (auto fault = forecast::fault_of(flags.options); !fault.empty()) return failure("--" + fault);
+  if (auto ok = check_output_file("--to", flags.to); !ok) return tl::unexpected(ok.error());
   const auto requests = read_requests(flags);
   if (!requests) return tl::unexpected(requests.error());
   const auto model = forecast::train(*requests, flags.options);
@@ -102,7 +111,8 @@ Result<int> train(TrainFlags& flags) {
     return 1;
   }
   if (auto written = forecast::write_learned_model(*model, flags.to); !written) {
-    return failure("to: " + written.error().message);
+    fmt::print(stderr, "evenkeel forecast train: --to: {}\n", written.error().message);
+    return 1;
   }
   if (flags.as_json) {
     print_json({{"model", flags.to},
@@ -119,14 +129,26 @@ Result<int> train(TrainFlags& flags) {
   return 0;
 }
 
+json::value nullable(const std::optional<double>& value) { return value ? json::value(*value) : json::value(nullptr); }
+
+std::string fixed_or_dash(const std::optional<double>& value, int decimals) {
+  return value ? report::fixed(*value, decimals) : "-";
+}
+
 json::object to_json(const std::string& name, const forecast::Measures& measures) {
   json::array bins;
   for (const auto& bin : measures.bins) {
     bins.push_back(json::object{{"count", bin.count}, {"forecast", bin.forecast}, {"came_true", bin.came_true}});
   }
-  return {{"forecast", name},        {"questions", measures.questions},   {"positives", measures.positives},
-          {"auc", measures.auc},     {"mu_mae", measures.mu_error},       {"c_mae", measures.c_error},
-          {"brier", measures.brier}, {"base_brier", measures.base_brier}, {"calibration", std::move(bins)}};
+  return {{"forecast", name},
+          {"questions", measures.questions},
+          {"positives", measures.positives},
+          {"auc", nullable(measures.auc)},
+          {"mu_mae", nullable(measures.mu_error)},
+          {"c_mae", measures.c_error},
+          {"brier", measures.brier},
+          {"base_brier", measures.base_brier},
+          {"calibration", std::move(bins)}};
 }
 
 /// What stands in tables and charts: of a model only its file's name.
@@ -141,7 +163,7 @@ std::string tables(const std::vector<std::string>& names, const std::vector<fore
   report::Table main({{"forecast", report::Align::left}, {"AUC"}, {"MAE of mu"}, {"MAE of c"}, {"Brier"}});
   std::vector<report::Column> columns = {{"P(r <= H)", report::Align::left}};
   for (std::size_t i = 0; i < names.size(); ++i) {
-    main.add_row({label(names[i]), report::fixed(all[i].auc, 4), report::fixed(all[i].mu_error, 2),
+    main.add_row({label(names[i]), fixed_or_dash(all[i].auc, 4), fixed_or_dash(all[i].mu_error, 2),
                   report::fixed(all[i].c_error, 2), report::fixed(all[i].brier, 4)});
     columns.push_back({label(names[i]) + ": n"});
     columns.push_back({"said"});
@@ -162,8 +184,8 @@ std::string tables(const std::vector<std::string>& names, const std::vector<fore
   return main.text() + "\n" + calibration.text();
 }
 
-Result<void> plot(const std::string& path, std::int64_t horizon, const std::vector<std::string>& names,
-                  const std::vector<forecast::Measures>& all) {
+std::string reliability_svg(std::int64_t horizon, const std::vector<std::string>& names,
+                            const std::vector<forecast::Measures>& all) {
   report::LineChart chart;
   chart.title = fmt::format("Reliability of P(r <= {} tokens)", horizon);
   chart.x.title = "forecast";
@@ -178,11 +200,7 @@ Result<void> plot(const std::string& path, std::int64_t horizon, const std::vect
     }
     chart.series.push_back(std::move(series));
   }
-  std::ofstream file(path, std::ios::binary);
-  file << report::to_svg(chart);
-  file.close();
-  if (!file) return failure(fmt::format("plot: cannot write {}", path));
-  return {};
+  return report::to_svg(chart);
 }
 
 void print_report(const EvalFlags& flags, const std::vector<std::string>& names,
@@ -203,13 +221,19 @@ void print_report(const EvalFlags& flags, const std::vector<std::string>& names,
       "{} questions about held-out requests, {} end within {} tokens. Brier score of always saying so: {:.4f}\n\n",
       report::grouped(static_cast<std::int64_t>(first.questions)), report::percent(share), flags.horizon,
       first.base_brier);
+  if (!first.auc) {
+    fmt::print("AUC is not defined: {} of them end within {} tokens.\n\n", first.positives > 0 ? "all" : "none",
+               flags.horizon);
+  }
   fmt::print("{}", tables(names, all));
 }
 
 Result<int> evaluate(const EvalFlags& flags) {
-  if (auto checked = check_token_time(flags); !checked) return tl::unexpected(checked.error());
   const forecast::EvaluationOptions options{flags.horizon, flags.split, flags.timeline()};
-  if (auto fault = forecast::fault_of(options); !fault.empty()) return failure(std::move(fault));
+  if (auto fault = forecast::fault_of(options); !fault.empty()) return failure("--" + fault);
+  if (!flags.plot.empty()) {
+    if (auto ok = check_output_file("--plot", flags.plot); !ok) return tl::unexpected(ok.error());
+  }
   std::vector<std::string> names;
   std::vector<std::shared_ptr<forecast::Forecast>> forecasts;
   for (const std::string_view name : split(flags.forecasts, ',')) {
@@ -222,31 +246,47 @@ Result<int> evaluate(const EvalFlags& flags) {
   if (!requests) return tl::unexpected(requests.error());
   const auto all = forecast::evaluate(*requests, forecasts, options);
   if (all.front().questions == 0) {
-    fmt::print(stderr, "evenkeel forecast eval: of {} requests none is held out\n", requests->size());
+    fmt::print(stderr, "evenkeel forecast eval: no request is held out (--split), requests in all: {}\n",
+               requests->size());
     return 1;
   }
   print_report(flags, names, all);
   if (!flags.plot.empty()) {
-    if (auto written = plot(flags.plot, flags.horizon, names, all); !written) return tl::unexpected(written.error());
+    const std::string svg = reliability_svg(flags.horizon, names, all);
+    if (auto written = write_output_file("--plot", flags.plot, svg); !written) {
+      fmt::print(stderr, "evenkeel forecast eval: {}\n", written.error().message);
+      return 1;
+    }
   }
   return 0;
 }
 
-void add_source_flags(CLI::App& command, Source& source) {
+void add_source_flags(CLI::App& command, Source& source, simulation::Real split) {
+  namespace bounds = simulation::bounds;
   auto& spec = source.spec;
-  command.add_option("--from", spec.path, "access log or any other trace, plain or .gz")->required();
-  command.add_option("--format", spec.format, "name of the trace's format; default: told from the first line");
-  command.add_option("--rate", spec.rate, "requests a second, for formats that take it");
-  command.add_option("--max-requests", spec.slice.max_requests, "the first so many");
-  command.add_option("--min-output", spec.slice.output_from, "leaves out requests with fewer output tokens");
-  command.add_option("--horizon", source.horizon, "tokens H: will a request end within so many")->capture_default_str();
-  command.add_option("--split", source.split, "share of the requests, by arrival, that is learned from beforehand")
+  command.add_option("--from", spec.path, "access log or any other trace, plain or .gz")->check(text())->required();
+  command.add_option("--format", spec.format, "name of the trace's format; default: told from the first line")
+      ->check(text());
+  command.add_option("--rate", spec.rate, "requests a second, for formats that take it")
+      ->check(real(bounds::rate_per_s));
+  command.add_option("--max-requests", spec.slice.max_requests, "the first so many")
+      ->check(whole(bounds::requests_of_trace));
+  command.add_option("--min-output", spec.slice.output_from, "leaves out requests with fewer output tokens")
+      ->check(whole(bounds::least_output));
+  command.add_option("--horizon", source.horizon, "tokens H: will a request end within so many")
+      ->check(whole({1, forecast::longest_horizon}))
       ->capture_default_str();
-  command.add_option("--every", source.every, "tokens between two questions about a request")->capture_default_str();
+  command.add_option("--split", source.split, "share of the requests, by arrival, that is learned from beforehand")
+      ->check(real(split))
+      ->capture_default_str();
+  command.add_option("--every", source.every, "tokens between two questions about a request")
+      ->check(whole({1, forecast::LengthGrid::longest}))
+      ->capture_default_str();
   command.add_option("--token-ms", source.token_ms, "time of a token: says what has ended when a question is asked")
+      ->check(real({0.001, 10'000}))
       ->capture_default_str();
   command.add_option("--key", source.key, "what tells prompts apart: all their blocks, the first one, client, session")
-      ->check(CLI::IsMember({"prompt", "template", "client", "session", "none"}))
+      ->check(one_of({"prompt", "template", "client", "session", "none"}))
       ->capture_default_str();
   command.add_flag("--json", source.as_json, "one JSON object on stdout");
 }
@@ -268,24 +308,30 @@ void add_forecast(CLI::App& app, int& exit_code) {
 
   auto* const train_command = group->add_subcommand("train", "train the learned forecast (needs XGBoost)");
   const auto train_flags = std::make_shared<TrainFlags>();
-  add_source_flags(*train_command, *train_flags);
-  train_command->add_option("--to", train_flags->to, "file for the model")->required();
-  train_command->add_option("--trees", train_flags->options.trees, "in each of the two models")->capture_default_str();
-  train_command->add_option("--depth", train_flags->options.depth, "of a tree")->capture_default_str();
-  train_command->add_option("--learning-rate", train_flags->options.learning_rate, "share of each tree that is taken")
+  add_source_flags(*train_command, *train_flags, {0.05, 1});
+  train_command->add_option("--to", train_flags->to, "file for the model")->check(text())->required();
+  train_command->add_option("--trees", train_flags->options.trees, "in each of the two models")
+      ->check(whole({1, 2000}))
       ->capture_default_str();
-  train_command->footer("Exit codes: 0 trained, 1 could not be trained, 2 usage.");
+  train_command->add_option("--depth", train_flags->options.depth, "of a tree")
+      ->check(whole({1, 8}))
+      ->capture_default_str();
+  train_command->add_option("--learning-rate", train_flags->options.learning_rate, "share of each tree that is taken")
+      ->check(real({0.001, 1}))
+      ->capture_default_str();
+  train_command->footer("Exit codes: 0 trained, 1 could not be trained or written, 2 usage.");
   set_callback(*train_command, "train", train_flags, exit_code, train);
 
   auto* const eval_command = group->add_subcommand("eval", "judge forecasts on held-out requests");
   const auto eval_flags = std::make_shared<EvalFlags>();
-  add_source_flags(*eval_command, *eval_flags);
+  add_source_flags(*eval_command, *eval_flags, {0, 0.95});
   eval_command
       ->add_option("--forecast", eval_flags->forecasts,
                    fmt::format("several with commas, of {}", fmt::join(forecast::forecast_names(), ", ")))
+      ->check(text())
       ->capture_default_str();
-  eval_command->add_option("--plot", eval_flags->plot, "writes a reliability diagram (SVG)");
-  eval_command->footer("Exit codes: 0 judged, 1 no request was held out, 2 usage.");
+  eval_command->add_option("--plot", eval_flags->plot, "writes a reliability diagram (SVG)")->check(text());
+  eval_command->footer("Exit codes: 0 judged, 1 no request was held out or the result could not be written, 2 usage.");
   set_callback(*eval_command, "eval", eval_flags, exit_code, evaluate);
 }
 

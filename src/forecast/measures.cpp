@@ -5,8 +5,8 @@
 
 namespace evenkeel::forecast {
 
-double area_under_curve(std::vector<float> positives, std::vector<float> negatives) {
-  if (positives.empty() || negatives.empty()) return 0.5;
+std::optional<double> area_under_curve(std::vector<float> positives, std::vector<float> negatives) {
+  if (positives.empty() || negatives.empty()) return std::nullopt;
   std::sort(positives.begin(), positives.end());
   std::sort(negatives.begin(), negatives.end());
   double pairs = 0;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,11 +27,12 @@ struct CalibrationBin {
 struct Measures {
   std::uint64_t questions = 0;
   std::uint64_t positives = 0;  ///< r <= horizon
-  double auc = 0.5;             ///< P(a positive is given more than a negative), ties half; 0.5 if all are alike
-  double mu_error = 0;          ///< mean |E[r | r <= horizon] - r| of positives, tokens
-  double c_error = 0;           ///< mean |c - min(r, horizon)|, tokens
-  double brier = 0;             ///< mean (P - 1{r <= horizon})^2
-  double base_brier = 0;        ///< of always saying the share of positives
+  /// P(a positive is given more than a negative), ties half; none without positives or without negatives
+  std::optional<double> auc;
+  std::optional<double> mu_error;  ///< mean |E[r | r <= horizon] - r| of positives, tokens; none without positives
+  double c_error = 0;              ///< mean |c - min(r, horizon)|, tokens
+  double brier = 0;                ///< mean (P - 1{r <= horizon})^2
+  double base_brier = 0;           ///< of always saying the share of positives
   std::array<CalibrationBin, 10> bins;
 };
 
@@ -53,7 +55,8 @@ class MeasureSums {
   std::array<CalibrationBin, 10> sums_;
 };
 
-/// The share of pairs in which the positive is given more, ties half (Mann and Whitney). Sorts its own copies.
-[[nodiscard]] double area_under_curve(std::vector<float> positives, std::vector<float> negatives);
+/// The share of pairs in which the positive is given more, ties half (Mann and Whitney); none if there is no pair.
+/// Sorts its own copies.
+[[nodiscard]] std::optional<double> area_under_curve(std::vector<float> positives, std::vector<float> negatives);
 
 }  // namespace evenkeel::forecast

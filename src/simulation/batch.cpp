@@ -8,8 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "simulation/bounds.hpp"
 #include "simulation/policies.hpp"
 
 namespace evenkeel::simulation {
@@ -90,12 +89,8 @@ void work_in_threads(Work& work, const BatchOptions& options) {
 Result<void> check(const Setting& setting, const std::vector<routing::PolicySpec>& policies,
                    const BatchOptions& options) {
   if (policies.empty()) return failure("policy: at least one is wanted");
-  if (options.seeds < 1 || options.seeds > 10'000) {
-    return failure(fmt::format("seeds is {}: allowed are 1 to 10000", options.seeds));
-  }
-  if (options.jobs < 1 || options.jobs > 1024) {
-    return failure(fmt::format("jobs is {}: allowed are 1 to 1024", options.jobs));
-  }
+  if (auto ok = bounds::seeds.check("seeds", static_cast<std::int64_t>(options.seeds)); !ok) return ok;
+  if (auto ok = bounds::jobs.check("jobs", static_cast<std::int64_t>(options.jobs)); !ok) return ok;
   if (auto ok = validate(setting); !ok) return ok;
   for (const auto& policy : policies) {
     if (auto ok = check_policy(policy); !ok) return ok;
@@ -125,7 +120,8 @@ Result<std::vector<Summary>> run_all(const Setting& setting, const std::vector<r
                                      const BatchOptions& options) {
   if (auto ok = check(setting, policies, options); !ok) return tl::unexpected(ok.error());
   Work work(setting, policies, options);
-  if (options.jobs == 1) {
+  // Only what is timed has no second thread beside it: else the caller is told of its time even in a long step.
+  if (options.jobs == 1 && (options.cpu != nullptr || !options.progress)) {
     work.take_all([&] {
       if (options.progress) options.progress(work.steps());
     });

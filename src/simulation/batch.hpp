@@ -16,7 +16,8 @@ struct BatchOptions {
   std::size_t seeds = 3;         ///< 1 to 10,000
   std::uint64_t first_seed = 1;  ///< the others follow it
   std::size_t jobs = 1;          ///< threads; the results do not depend on it
-  /// Steps of all runs made so far; called on the caller's thread, a few times a second at most when jobs > 1.
+  /// Steps of all runs made so far; called on the caller's thread, a few times a second whether or not a step ended
+  /// (with a CPU clock: only when steps did).
   std::function<void(std::uint64_t)> progress;
   /// Times decisions and runs (a process-wide CPU clock, so wanted is jobs = 1).
   const Clock* cpu = nullptr;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +34,11 @@ struct Options {
   std::optional<double> utilisation;  ///< in place of a rate
   std::optional<double> pool;         ///< waiting requests a worker; 4 if neither this nor pool_requests is given
   std::optional<std::int64_t> pool_requests;
+  std::optional<std::int64_t> max_waiting;  ///< of arrivals that are not saturated; see Backlog
   std::int64_t requests = 0;
 
   std::string binding = "late";
-  std::string overtake_cap = "none";
+  std::string overtake_cap = "none";  ///< none is 0
   std::int64_t stale_steps = 0;
   std::int64_t plan_window = 0;
   std::int64_t steps = 140'000;
@@ -47,9 +49,10 @@ struct ParsedSetting {
   std::vector<std::string> notes;  ///< what was assumed or measured, for a person
 };
 
-/// Errors name the option, what was wrong and what is allowed. Reads the trace; with a utilisation runs the setting
-/// saturated to learn its step time (see rate_at()).
-[[nodiscard]] Result<ParsedSetting> parse_setting(const Options& options, std::uint64_t seed);
+/// Errors name the flag, what was wrong and what is allowed. Reads the trace; with a utilisation runs the setting
+/// saturated to learn its step time (see rate_at()), which `progress` hears of as BatchOptions has it.
+[[nodiscard]] Result<ParsedSetting> parse_setting(const Options& options, std::uint64_t seed,
+                                                  const std::function<void(std::uint64_t)>& progress = {});
 
 /// The arrival rate at which `utilisation` of the slots are in use: U slots / (mean output * step time), the step time
 /// taken from a saturated run under least_requests. `setting` must be valid.
@@ -58,6 +61,7 @@ struct Rate {
   double step_ms = 0;
   double mean_output = 0;
 };
-[[nodiscard]] Result<Rate> rate_at(double utilisation, const Setting& setting, std::uint64_t seed);
+[[nodiscard]] Result<Rate> rate_at(double utilisation, const Setting& setting, std::uint64_t seed,
+                                   const std::function<void(std::uint64_t)>& progress = {});
 
 }  // namespace evenkeel::simulation

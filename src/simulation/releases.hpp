@@ -13,6 +13,9 @@
 
 namespace evenkeel::simulation {
 
+/// A run holds about a kilobyte for each request that waits.
+inline constexpr std::size_t default_most_waiting = 100'000;
+
 /// When requests come.
 struct Arrivals {
   enum class Kind : std::uint8_t {
@@ -24,6 +27,7 @@ struct Arrivals {
   std::size_t pool = 32;
   double rate_per_s = 0;
   std::uint64_t requests = 0;  ///< how many in all; 0: no end, and of Kind::trace all that the trace has
+  std::size_t most_waiting = default_most_waiting;  ///< of poisson and trace: more end the run, see Backlog
 };
 
 /// The requests of one run as they become ready, in order of readiness.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "simulation/words.hpp"
+
 namespace evenkeel::simulation {
 
 double Lengths::mean_output() const {
@@ -15,9 +17,13 @@ double Lengths::mean_output() const {
 }
 
 std::string Lengths::text() const {
-  if (trace) return fmt::format("trace of {} requests ({})", trace->requests.size(), trace->format);
+  if (trace) {
+    const auto size = static_cast<std::int64_t>(trace->requests.size());
+    return fmt::format("trace of {} ({})", counted(size, "request"), trace->format);
+  }
   const std::string laws = fmt::format("prompts {}, outputs {}", prompts.text(), outputs.text());
-  return classes ? fmt::format("{}, {} classes +-{:g}", laws, classes->count, classes->spread) : laws;
+  if (!classes) return laws;
+  return fmt::format("{}, {} class{} +-{:g}", laws, classes->count, classes->count == 1 ? "" : "es", classes->spread);
 }
 
 RequestSequence::RequestSequence(const Lengths& lengths, std::uint64_t seed)

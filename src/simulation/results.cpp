@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "report/numbers.hpp"
 #include "report/table.hpp"
+#include "simulation/words.hpp"
 
 namespace evenkeel::simulation {
 
@@ -123,7 +124,7 @@ std::string workload_text(const Setting& setting) {
       if (arrivals.rate_per_s > 0) text += fmt::format(" at {:.6g}/s", arrivals.rate_per_s);
       break;
   }
-  if (arrivals.requests > 0) text += fmt::format(", {} requests", arrivals.requests);
+  if (arrivals.requests > 0) text += ", " + counted(static_cast<std::int64_t>(arrivals.requests), "request");
   return text;
 }
 
@@ -163,13 +164,14 @@ std::string result_table(const Setting& setting, std::span<const Summary> summar
                    report::fixed(each.mean.wait_max_s, 1),
                    report::grouped(static_cast<std::int64_t>(each.mean.overtakes_max))});
   }
-  const std::size_t seeds = summaries.front().runs.size();
+  const auto seeds = static_cast<std::int64_t>(summaries.front().runs.size());
   const std::string length = setting.steps > 0
-                                 ? fmt::format("{} steps", report::grouped(setting.steps))
+                                 ? counted(setting.steps, "step")
                                  : fmt::format("to the end, {} s", report::fixed(summaries.front().mean.makespan_s, 1));
-  std::string text = fmt::format("{}\n{} workers of {} slots{}, {}, {} seed{}\n\n{}", workload_text(setting),
-                                 setting.workers, setting.engine.slots, setting.sync ? " in step" : "", length, seeds,
-                                 seeds == 1 ? "" : "s", table.text());
+  std::string text =
+      fmt::format("{}\n{} of {}{}, {}, {}\n\n{}", workload_text(setting),
+                  counted(static_cast<std::int64_t>(setting.workers), "worker"), counted(setting.engine.slots, "slot"),
+                  setting.sync ? " in step" : "", length, counted(seeds, "seed"), table.text());
   if (!notes.empty()) text += '\n';
   for (const std::string& note : notes) text += note + '\n';
   return text;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "dispatch/dispatcher.hpp"
+#include "simulation/backlog.hpp"
 #include "simulation/engines.hpp"
 #include "simulation/policies.hpp"
 #include "simulation/release_order.hpp"
@@ -84,10 +85,13 @@ class Run final : public engine::EngineSink {
   std::vector<std::uint64_t> start_numbers_;
   std::vector<Start> starts_;
   ReleaseOrder order_;
+  Backlog backlog_;
+  std::uint64_t ended_ = 0;
   std::int64_t in_pool_ = 0;  ///< released and without a lease
   std::int64_t leased_ = 0;
   std::int64_t worker_steps_ = 0;
-  const std::int64_t steps_divisor_;  ///< steps the engines report for one step of all workers
+  const std::int64_t steps_divisor_;   ///< steps the engines report for one step of all workers
+  const std::int64_t progress_every_;  ///< steps; about a million requests are looked at in so many
   std::int64_t told_steps_ = 0;
   Standing standing_;
   Window window_;
@@ -120,7 +124,9 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StaleP
       dispatcher_(dispatcher_options(setting), std::move(policy), clock_, mix64(seed ^ 0x706f6c696379ULL)),
       engines_(setting),
       releases_(setting.lengths, setting.arrivals, seed),
+      backlog_(setting),
       steps_divisor_(setting.sync ? 1 : static_cast<std::int64_t>(setting.workers)),
+      progress_every_(std::clamp<std::int64_t>((1 << 20) / setting.slots_total(), 1, 4096)),
       window_(setting) {
   constexpr std::int64_t unlimited = 1 << 30;
   for (std::size_t worker = 0; worker < setting.workers; ++worker) {
@@ -196,6 +202,7 @@ void Run::finish(Record& record, Time now) {
   }
   record.lease.end(fleet::Outcome::completed);
   --leased_;
+  ++ended_;
   releases_.ended(record.item.place, now);
   record.open = false;
   vacant_.push_back(record.number);
@@ -222,7 +229,7 @@ void Run::instant(Time now) {
   dispatcher_.pause();
   engines_.advance(now, *this);  // steps end
   window_.consider(steps_made(), now, releases_.exhausted());
-  tell_progress(4096);
+  tell_progress(progress_every_);
   if (window_.done()) return;
   release(now);
   if (stale_ != nullptr) report_running();
@@ -234,12 +241,12 @@ void Run::instant(Time now) {
 }
 
 void Run::release(Time now) {
-  while (true) {
+  while (error_.empty()) {
     // Early-bound requests wait at the engines.
     const std::size_t waiting =
         setting_.binding == Binding::late ? static_cast<std::size_t>(in_pool_) : order_.waiting();
     auto item = releases_.take(now, waiting);
-    if (!item) return;
+    if (!item) break;
     Record& record = vacant();
     record.release = order_.release();
     record.item = *item;
@@ -252,6 +259,7 @@ void Run::release(Time now) {
     // Nothing is owned: the record outlives the dispatcher's interest in it.
     const auto waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
     if (!std::holds_alternative<dispatch::Queued>(dispatcher_.submit(submission, waiter))) return refused();
+    if (auto ok = backlog_.check(now, waiting + 1, order_.released(), ended_); !ok) error_ = ok.error().message;
   }
 }
 
@@ -278,9 +286,8 @@ void Run::start_granted(Time now) {
     const Tokens room = setting_.engine.model_length();
     if (request.prompt + request.output > room) {  // the engine would cut the answer, and what is measured be another
       error_ = fmt::format(
-          "kv_tokens leaves room for {} tokens, and a request has {} of prompt and {} of output (allowed: at least "
-          "their "
-          "sum; max_prompt and max_output bound what is drawn)",
+          "--kv-tokens leaves room for {} tokens, and a request has {} of prompt and {} of output: allowed is at least "
+          "their sum (--max-prompt and --max-output bound what is drawn)",
           room.value(), request.prompt.value(), request.output.value());
       break;
     }
@@ -326,7 +333,7 @@ Result<RunResult> Run::go() {
     instant(now);
   }
   if (error_.empty() && !window_.measuring()) {
-    error_ = fmt::format("the requests end within the warm-up, after {} steps: wanted are more of them, or steps 0",
+    error_ = fmt::format("the requests end within the warm-up, after {} steps: wanted are more of them, or --steps 0",
                          steps_made());
   }
   if (error_.empty()) close_books(now);

@@ -7,32 +7,28 @@
 
 #include <fmt/format.h>
 
+#include "simulation/bounds.hpp"
+
 namespace evenkeel::simulation {
 
 namespace {
-
-template <class Number>
-Result<void> within(std::string_view field, Number value, Number low, Number high) {
-  if (value >= low && value <= high) return {};
-  return failure(fmt::format("{} is {}: allowed are {} to {}", field, value, low, high));
-}
 
 Result<void> validate_arrivals(const Setting& setting) {
   const Arrivals& arrivals = setting.arrivals;
   const auto& trace = setting.lengths.trace;
   switch (arrivals.kind) {
     case Arrivals::Kind::saturated:
-      if (auto ok = within<std::size_t>("pool", arrivals.pool, 1, 1'000'000); !ok) return ok;
+      if (auto ok = bounds::waiting.check("pool", static_cast<std::int64_t>(arrivals.pool)); !ok) return ok;
       break;
     case Arrivals::Kind::poisson:
-      if (!(arrivals.rate_per_s >= 1e-6 && arrivals.rate_per_s <= 1e6)) {
-        return failure(fmt::format("rate is {} a second: allowed are 0.000001 to 1000000", arrivals.rate_per_s));
-      }
+      if (auto ok = bounds::rate_per_s.check("rate_per_s", arrivals.rate_per_s); !ok) return ok;
       break;
     case Arrivals::Kind::trace:
       if (!trace) return failure("arrivals is trace: a trace is wanted");
       break;
   }
+  const auto most_waiting = static_cast<std::int64_t>(arrivals.most_waiting);
+  if (auto ok = bounds::waiting.check("most_waiting", most_waiting); !ok) return ok;
   const bool endless = arrivals.kind != Arrivals::Kind::trace && arrivals.requests == 0;
   if (setting.steps == 0 && endless) {
     return failure("steps is 0, which runs to the end: wanted are a number of requests or the arrivals of a trace");
@@ -45,8 +41,9 @@ Result<void> validate_lengths(const Lengths& lengths) {
     return failure("the trace has no requests: at least 1 is wanted");
   if (!lengths.classes) return {};
   if (lengths.trace) return failure("classes and a trace contradict: the trace has lengths of its own");
-  if (auto ok = within<std::size_t>("classes", lengths.classes->count, 1, 1'000'000); !ok) return ok;
-  return within("spread of classes", lengths.classes->spread, 0.0, 1.0);
+  return bounds::classes.check("classes", static_cast<std::int64_t>(lengths.classes->count)).and_then([&] {
+    return bounds::spread.check("spread of classes", lengths.classes->spread);
+  });
 }
 
 Result<void> validate_speeds(const Setting& setting) {
@@ -56,7 +53,7 @@ Result<void> validate_speeds(const Setting& setting) {
   }
   for (std::size_t i = 0; i < setting.speeds.size(); ++i) {
     const double speed = setting.speeds[i];
-    if (auto ok = within(fmt::format("speeds[{}]", i), speed, 0.001, 1000.0); !ok) return ok;
+    if (auto ok = bounds::speed.check(fmt::format("speeds[{}]", i), speed); !ok) return ok;
   }
   return {};
 }
@@ -85,18 +82,18 @@ Result<void> validate(const Setting& setting) {
   engine::EngineConfig one = setting.engine;
   one.ranks = 1;
   one.rank_speeds.clear();
-  return within<std::size_t>("workers", setting.workers, 1, 1024)
+  return bounds::workers.check("workers", static_cast<std::int64_t>(setting.workers))
       .and_then([&] { return engine::validate(one); })
       .and_then([&] { return validate_speeds(setting); })
       .and_then([&] { return validate_lengths(setting.lengths); })
       .and_then([&] { return validate_arrivals(setting); })
-      .and_then([&] { return within("overtake_cap", setting.overtake_cap, 0, 1'000'000); })
-      .and_then([&] { return within<std::int64_t>("stale_steps", setting.stale_steps, 0, 10'000); })
+      .and_then([&] { return bounds::overtake_cap.check("overtake_cap", setting.overtake_cap); })
+      .and_then([&] { return bounds::stale_steps.check("stale_steps", setting.stale_steps); })
       .and_then([&]() -> Result<void> {
         if (setting.stale_steps > 0 && !setting.sync) return failure("stale_steps counts shared steps: sync is wanted");
         return {};
       })
-      .and_then([&] { return within<std::int64_t>("steps", setting.steps, 0, 1'000'000'000); });
+      .and_then([&] { return bounds::steps.check("steps", setting.steps); });
 }
 
 }  // namespace evenkeel::simulation

@@ -39,7 +39,7 @@ Result<Study> find_study(std::string_view name) {
       std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
   if (entry != entries.end()) return entry->make();
   const std::string_view near = nearest_name(name, names);
-  return failure(fmt::format("experiment \"{}\" is not known{}; allowed: {}", name,
+  return failure(fmt::format("--experiment \"{}\" is not known{}; allowed: {}", name,
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", ")));
 }
 

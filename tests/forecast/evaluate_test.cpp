@@ -103,10 +103,10 @@ TEST(Measures, AreThoseOfTheDefinitions) {
   const Measures measures = sums.measures();
   EXPECT_EQ(measures.questions, 400U);
   EXPECT_EQ(measures.positives, static_cast<std::uint64_t>(positives));
-  EXPECT_NEAR(measures.auc, wins / pairs, 1e-12);
+  EXPECT_NEAR(measures.auc.value(), wins / pairs, 1e-12);
   EXPECT_NEAR(measures.brier, brier / 400, 1e-12);
   EXPECT_NEAR(measures.c_error, c_error / 400, 1e-12);
-  EXPECT_NEAR(measures.mu_error, mu_error / positives, 1e-9);
+  EXPECT_NEAR(measures.mu_error.value(), mu_error / positives, 1e-9);
   const double share = positives / 400;
   EXPECT_NEAR(measures.base_brier, share * (1 - share), 1e-12);
   std::uint64_t binned = 0;
@@ -122,7 +122,20 @@ TEST(Measures, AreThoseOfTheDefinitions) {
 TEST(Measures, OfNothingAreNothing) {
   const Measures measures = MeasureSums(80).measures();
   EXPECT_EQ(measures.questions, 0U);
-  EXPECT_EQ(measures.auc, 0.5);
+  EXPECT_FALSE(measures.auc);
+  EXPECT_FALSE(measures.mu_error);
+}
+
+TEST(Measures, OfOneClassHaveNoAreaUnderACurve) {
+  for (const bool positive : {true, false}) {
+    MeasureSums sums(80);
+    for (int i = 1; i <= 5; ++i) sums.add({0.1 * i, 40, positive ? i : 80 + i});
+    const Measures measures = sums.measures();
+    EXPECT_EQ(measures.questions, 5U);
+    EXPECT_FALSE(measures.auc) << "there is no pair to compare";
+    EXPECT_EQ(measures.mu_error.has_value(), positive);
+    EXPECT_EQ(measures.base_brier, 0);
+  }
 }
 
 /// Poisson arrivals; `classes` templates with outputs near a length of their own, or geometric outputs with none.
@@ -155,7 +168,7 @@ TEST(Evaluate, GivesMemorylessOutputsTheBestBrierScoreThereIs) {
   const double p = 1 - std::pow(0.995, 80);
   EXPECT_NEAR(static_cast<double>(measures.positives) / static_cast<double>(measures.questions), p, 0.01);
   EXPECT_NEAR(measures.brier, p * (1 - p), 0.004);
-  EXPECT_NEAR(measures.auc, 0.5, 0.03) << "there is nothing to tell requests apart by";
+  EXPECT_NEAR(measures.auc.value(), 0.5, 0.03) << "there is nothing to tell requests apart by";
 }
 
 TEST(Evaluate, ShowsWhatKeysAreWorth) {
@@ -165,8 +178,8 @@ TEST(Evaluate, ShowsWhatKeysAreWorth) {
   const auto measures = evaluate(requests, forecasts, {});
   ASSERT_EQ(measures.size(), 2U);
   EXPECT_EQ(measures[0].questions, measures[1].questions);
-  EXPECT_GT(measures[1].auc, 0.95);
-  EXPECT_GT(measures[1].auc, measures[0].auc + 0.1);
+  EXPECT_GT(measures[1].auc.value(), 0.95);
+  EXPECT_GT(measures[1].auc.value(), measures[0].auc.value() + 0.1);
   EXPECT_LT(measures[1].brier, 0.5 * measures[0].brier);
   EXPECT_LT(measures[1].c_error, 0.5 * measures[0].c_error);
 }
@@ -201,7 +214,7 @@ TEST(Train, LearnsWhatThePromptTells) {
   const std::vector<std::shared_ptr<Forecast>> forecasts = {
       std::make_shared<Survival>(), std::make_shared<Learned>(std::make_shared<const LearnedModel>(*model))};
   const auto measures = evaluate(requests, forecasts, {});
-  EXPECT_GT(measures[1].auc, 0.95);
+  EXPECT_GT(measures[1].auc.value(), 0.95);
   EXPECT_LT(measures[1].brier, 0.5 * measures[0].brier);
   EXPECT_LT(measures[1].c_error, 0.5 * measures[0].c_error);
 }

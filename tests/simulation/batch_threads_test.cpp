@@ -1,3 +1,6 @@
+#include <set>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "simulation/batch.hpp"
@@ -31,6 +34,18 @@ TEST(RunAll, SeedsInParallelGiveTheBytesOfOneAfterTheOther) {
   EXPECT_EQ(to_json(setting, *serial, {}), to_json(setting, *parallel, {}));
   EXPECT_GT(serial_steps, 16 * 400U);
   EXPECT_EQ(serial_steps, parallel_steps);
+}
+
+TEST(RunAll, TheCallerHearsOfItselfAlsoWithOneThread) {
+  Options written;
+  written.steps = 50;
+  written.outputs = "fixed:3";
+  const Setting setting = parsed_or_fail(written);
+  BatchOptions options;
+  std::set<std::thread::id> tellers;
+  options.progress = [&](std::uint64_t) { tellers.insert(std::this_thread::get_id()); };
+  ASSERT_TRUE(run_all(setting, routing::PolicySpec::parse_list("br0").value(), options));
+  EXPECT_EQ(tellers, std::set{std::this_thread::get_id()}) << "a run that is long in a step would be told of by nobody";
 }
 
 TEST(RunAll, TheFirstErrorEndsAllThreads) {

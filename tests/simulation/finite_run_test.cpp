@@ -1,4 +1,5 @@
 // Runs to the end: whatever the fleet is like, every request is served whole and nothing is left in any book.
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -133,10 +134,25 @@ TEST(KvTokens, RefusesARequestThatWouldBeCutShort) {
   options.kv_tokens = 4000;  // an engine of this size would end the answers after 1,000 tokens
   const auto cut = run(parsed_or_fail(options), *routing::PolicySpec::parse("least_requests"), 1);
   ASSERT_FALSE(cut.has_value());
-  EXPECT_NE(cut.error().message.find("kv_tokens leaves room for 4000 tokens"), std::string::npos)
+  EXPECT_NE(cut.error().message.find("--kv-tokens leaves room for 4000 tokens"), std::string::npos)
       << cut.error().message;
   options.kv_tokens = 6016;
   EXPECT_TRUE(run(parsed_or_fail(options), *routing::PolicySpec::parse("least_requests"), 1).has_value());
+}
+
+// A step of a large fleet takes long: it is told of when it ends, not with thousands of others.
+TEST(Runs, EachStepOfALargeFleetIsToldOf) {
+  for (const std::int64_t slots : {4096, 4}) {
+    Setting setting = plain_setting(256, slots, true);
+    setting.steps = 5;
+    std::vector<std::int64_t> told;
+    RunHooks hooks;
+    hooks.progress = [&](std::int64_t steps) { told.push_back(steps); };
+    const RunResult result = run_or_fail(setting, "round_robin", 1, hooks);
+    const std::int64_t steps = result.warm_up_steps + result.measured_steps;
+    EXPECT_EQ(std::accumulate(told.begin(), told.end(), std::int64_t{0}), steps);
+    EXPECT_EQ(static_cast<std::int64_t>(told.size()), slots == 4096 ? steps : 1);
+  }
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "simulation/options.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -19,38 +22,43 @@ struct Wrong {
 
 TEST(Options, WhatIsWrongIsNamedWithWhatIsAllowed) {
   const std::vector<Wrong> cases = {
-      {[](Options& o) { o.workers = 0; }, "workers is 0: allowed are 1 to 1024"},
-      {[](Options& o) { o.slots = -3; }, "slots is -3: allowed are 1 to 65536"},
-      {[](Options& o) { o.step_preset = "papier"; }, "did you mean paper"},
-      {[](Options& o) { o.law = "70"; }, "law: \"70\"; allowed: FIXED_MS:TOKEN_US"},
-      {[](Options& o) { o.law = "0:1"; }, "fixed_ms is 0: allowed are"},
-      {[](Options& o) { o.speeds = "1,fast"; }, "speeds: \"fast\""},
-      {[](Options& o) { o.speeds = "1,1,1,1,1,1,1,1,1"; }, "speeds has 9 entries"},
-      {[](Options& o) { o.speeds = "1,-1"; }, "speeds[1] is -1"},
-      {[](Options& o) { o.kv_tokens = 3; }, "kv_capacity is 3"},
-      {[](Options& o) { o.decode_growth = 17; }, "decode_growth is 17: allowed are 1 to 16"},
-      {[](Options& o) { o.prompts = "gauss:1"; }, "prompts: length law \"gauss:1\""},
-      {[](Options& o) { o.outputs = "fixed:16385"; }, "outputs: length law \"fixed:16385\" goes up to 16385"},
-      {[](Options& o) { o.max_output = 0; }, "max-output is 0"},
-      {[](Options& o) { o.classes = "5:2"; }, "spread of classes is 2"},
-      {[](Options& o) { o.classes = "five"; }, "classes: \"five\"; allowed: N or N:SPREAD"},
-      {[](Options& o) { o.trace.path = "/none/such"; }, "trace: /none/such"},
-      {[](Options& o) { o.arrivals = "often"; }, "arrivals: \"often\""},
-      {[](Options& o) { o.arrivals = "poisson"; }, "wanted is R or a utilisation"},
-      {[](Options& o) { o.arrivals = "poisson:0"; }, "rate is 0 a second: allowed are"},
-      {[](Options& o) { o.arrivals = "trace"; }, "a trace is wanted"},
-      {[](Options& o) { o.pool = 0.0; }, "pool is 0: allowed are"},
-      {[](Options& o) { o.pool = o.pool_requests = 4; }, "pool and pool-requests contradict"},
-      {[](Options& o) { o.pool = 4, o.arrivals = "poisson:1"; }, "only saturated arrivals keep a pool full"},
-      {[](Options& o) { o.utilisation = 3, o.steps = 100; }, "utilisation is 3: allowed are 0.01 to 2"},
-      {[](Options& o) { o.utilisation = 0.5, o.arrivals = "saturated"; }, "a utilisation is of arrivals at a rate"},
-      {[](Options& o) { o.binding = "never"; }, "binding: \"never\"; allowed: late, early"},
-      {[](Options& o) { o.overtake_cap = "0"; }, "overtake-cap: \"0\"; allowed: 1 to 1000000, none"},
-      {[](Options& o) { o.stale_steps = -1; }, "stale_steps is -1: allowed are 0 to 10000"},
-      {[](Options& o) { o.stale_steps = 5; }, "sync is wanted"},
-      {[](Options& o) { o.steps = -1; }, "steps is -1: allowed are 0 to"},
-      {[](Options& o) { o.steps = 0; }, "steps is 0, which runs to the end"},
-      {[](Options& o) { o.requests = -1; }, "requests is -1"},
+      {[](Options& o) { o.workers = 0; }, "--workers is 0: allowed are 1 to 1024"},
+      {[](Options& o) { o.slots = -3; }, "--slots is -3: allowed are 1 to 65536"},
+      {[](Options& o) { o.step_preset = "papier"; },
+       "--step-preset: no engine preset is named \"papier\", did you mean paper"},
+      {[](Options& o) { o.law = "70"; }, "--law: \"70\"; allowed: FIXED_MS:TOKEN_US"},
+      {[](Options& o) { o.law = "0:1"; }, "--law: FIXED_MS is 0: allowed are 0.001 to 60000"},
+      {[](Options& o) { o.law = "1:1001"; }, "--law: TOKEN_US is 1001: allowed are 0 to 1000"},
+      {[](Options& o) { o.speeds = "1,fast"; }, "--speeds: \"fast\""},
+      {[](Options& o) { o.speeds = "1,1,1,1,1,1,1,1,1"; }, "--speeds has 9 entries"},
+      {[](Options& o) { o.speeds = "1,-1"; }, "--speeds: \"-1\"; allowed: numbers from 0.001 to 1000"},
+      {[](Options& o) { o.kv_tokens = 3; }, "--kv-tokens is 3: allowed are 16 to 4294967296"},
+      {[](Options& o) { o.decode_growth = 17; }, "--decode-growth is 17: allowed are 1 to 16"},
+      {[](Options& o) { o.prompts = "gauss:1"; }, "--prompts: length law \"gauss:1\""},
+      {[](Options& o) { o.outputs = "fixed:16385"; }, "--outputs: length law \"fixed:16385\" goes up to 16385"},
+      {[](Options& o) { o.max_output = 0; }, "--max-output is 0"},
+      {[](Options& o) { o.classes = "5:2"; }, "--classes: \"5:2\"; allowed"},
+      {[](Options& o) { o.classes = "five"; }, "--classes: \"five\"; allowed: N or N:SPREAD"},
+      {[](Options& o) { o.trace.path = "/none/such"; }, "--trace: /none/such"},
+      {[](Options& o) { o.arrivals = "often"; }, "--arrivals: \"often\""},
+      {[](Options& o) { o.arrivals = "poisson"; }, "wanted is R or --utilisation"},
+      {[](Options& o) { o.arrivals = "poisson:0"; }, "--arrivals: R is 0: allowed are"},
+      {[](Options& o) { o.arrivals = "trace"; }, "--trace is wanted"},
+      {[](Options& o) { o.pool = 0.0; }, "--pool is 0: allowed are"},
+      {[](Options& o) { o.pool = o.pool_requests = 4; }, "--pool and --pool-requests contradict"},
+      {[](Options& o) { o.pool = 4, o.arrivals = "poisson:1"; }, "only --arrivals saturated keeps a pool full"},
+      {[](Options& o) { o.utilisation = 3, o.steps = 100; }, "--utilisation is 3: allowed are 0.01 to 2"},
+      {[](Options& o) { o.utilisation = 0.5, o.arrivals = "saturated"; }, "--utilisation is of arrivals at a rate"},
+      {[](Options& o) { o.binding = "never"; }, "--binding: \"never\"; allowed: late, early"},
+      {[](Options& o) { o.overtake_cap = "-1"; }, "--overtake-cap: \"-1\"; allowed: 0 to 1000000, none"},
+      {[](Options& o) { o.max_waiting = 5; }, "--max-waiting: --arrivals saturated keeps as many"},
+      {[](Options& o) { o.max_waiting = 0, o.arrivals = "poisson:1"; }, "--max-waiting is 0: allowed are 1 to 1000000"},
+      {[](Options& o) { o.trace.slice.time_scale = 2; }, "--time-scale: only --arrivals trace"},
+      {[](Options& o) { o.stale_steps = -1; }, "--stale-steps is -1: allowed are 0 to 10000"},
+      {[](Options& o) { o.stale_steps = 5; }, "--sync is wanted"},
+      {[](Options& o) { o.steps = -1; }, "--steps is -1: allowed are 0 to"},
+      {[](Options& o) { o.steps = 0; }, "--steps is 0, which runs to the end"},
+      {[](Options& o) { o.requests = -1; }, "--requests is -1"},
   };
   for (const Wrong& each : cases) {
     Options options;
@@ -58,6 +66,7 @@ TEST(Options, WhatIsWrongIsNamedWithWhatIsAllowed) {
     const auto parsed = parse_setting(options, 1);
     ASSERT_FALSE(parsed) << each.says;
     EXPECT_NE(parsed.error().message.find(each.says), std::string::npos) << parsed.error().message;
+    EXPECT_TRUE(parsed.error().message.starts_with("--")) << "no flag is named: " << parsed.error().message;
   }
 }
 
@@ -73,6 +82,29 @@ TEST(Options, ALongRequestOfATraceIsNamed) {
   const Setting setting = parsed_or_fail(options);
   EXPECT_EQ(setting.lengths.trace->requests.size(), 100U);
   EXPECT_EQ(setting.arrivals.requests, 100U);  // to the end of it
+}
+
+TEST(Options, ACapOfNoneIsACapOfNought) {
+  for (const char* const cap : {"none", "0", "7"}) {
+    Options options;
+    options.overtake_cap = cap;
+    EXPECT_EQ(parsed_or_fail(options).overtake_cap, cap == std::string("7") ? 7 : 0);
+  }
+}
+
+TEST(Options, EmptyRequestsOfATraceAreCountedInANote) {
+  const std::string path = ::testing::TempDir() + "evenkeel_empty_outputs.csv";
+  std::ofstream(path) << "arrival_s,client,prompt_tokens,output_tokens\n0,a,5,0\n1,a,5,3\n2,a,5,0\n3,a,0,1\n";
+  Options options;
+  options.trace.path = path;
+  options.arrivals = "trace";
+  options.steps = 0;
+  const auto parsed = parse_setting(options, 1);
+  std::filesystem::remove(path);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const auto& notes = parsed->notes;
+  EXPECT_EQ(std::ranges::count(notes, "trace: 2 of 4 requests with 0 output tokens, taken as 1"), 1);
+  EXPECT_EQ(std::ranges::count(notes, "trace: 1 of 4 requests with 0 prompt tokens, taken as 1"), 1);
 }
 
 TEST(Options, DefaultsAreThePapersSetting) {

@@ -123,7 +123,7 @@ TEST(StudyRuns, AWrongSettingNamesItsCase) {
   study.cases[1].options.slots = 0;
   const auto refused = run_study(study, small_run());
   ASSERT_FALSE(refused.has_value());
-  EXPECT_NE(refused.error().message.find("recurrence, B = 32: slots is 0"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("recurrence, B = 32: --slots is 0"), std::string::npos)
       << refused.error().message;
 }
 

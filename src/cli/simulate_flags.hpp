@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "simulation/options.hpp"
+
+namespace evenkeel::cli {
+
+/// What the command line of `simulate` says.
+struct SimulateFlags {
+  simulation::Options options;
+  std::string policies = "least_requests";
+  std::int64_t seeds = 3;
+  std::int64_t seed = 1;
+  std::optional<std::int64_t> jobs;
+  bool timing = false;
+  bool json = false;
+  std::string plot;
+  std::string experiment;
+  std::string studies_dir = "docs/studies";
+};
+
+/// Adds the flags with their bounds, and what each needs or excludes. `flags` must outlive the parsing.
+void add_simulate_flags(CLI::App& command, SimulateFlags& flags);
+
+/// A study has its settings by itself: what would be ignored beside --experiment is refused.
+[[nodiscard]] Result<void> only_flags_of_experiments(const CLI::App& command);
+
+}  // namespace evenkeel::cli
