@@ -114,6 +114,11 @@ void add_routing_flags(CLI::App& command, SimulateFlags& flags) {
       ->check(one_of({"late", "early"}))
       ->capture_default_str();
   routing
+      .words("--stepping", options.stepping,
+             "ideal: decisions between two steps, nothing in between; live: as the router in service makes them")
+      ->check(one_of({"ideal", "live"}))
+      ->capture_default_str();
+  routing
       .words("--overtake-cap", options.overtake_cap,
              "later releases that may enter before one; none or 0: no cap but a policy's own")
       ->capture_default_str();

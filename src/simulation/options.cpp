@@ -183,6 +183,10 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
     return failure(fmt::format("--binding: \"{}\"; allowed: late, early", options.binding));
   }
   setting.binding = options.binding == "late" ? Binding::late : Binding::early;
+  if (options.stepping != "ideal" && options.stepping != "live") {
+    return failure(fmt::format("--stepping: \"{}\"; allowed: ideal, live", options.stepping));
+  }
+  setting.stepping = options.stepping == "ideal" ? Stepping::ideal : Stepping::live;
   if (options.overtake_cap != "none") {
     const auto cap = parse_unsigned(options.overtake_cap);
     if (!cap || *cap > static_cast<std::uint64_t>(bounds::overtake_cap.high)) {
@@ -193,6 +197,9 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
   }
   if (auto ok = bounds::stale_steps.check("--stale-steps", options.stale_steps); !ok) return ok;
   if (options.stale_steps > 0 && !setting.sync) return failure("--stale-steps counts shared steps: --sync is wanted");
+  if (options.stale_steps > 0 && setting.stepping == Stepping::live) {
+    return failure("--stale-steps: with --stepping live loads are as old as the tokens that were told");
+  }
   setting.stale_steps = options.stale_steps;
   if (auto ok = bounds::plan_window.check("--plan-window", options.plan_window); !ok) return ok;
   setting.plan_window = static_cast<std::size_t>(options.plan_window);

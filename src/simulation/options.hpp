@@ -38,6 +38,7 @@ struct Options {
   std::int64_t requests = 0;
 
   std::string binding = "late";
+  std::string stepping = "ideal";
   std::string overtake_cap = "none";  ///< none is 0
   std::int64_t stale_steps = 0;
   std::int64_t plan_window = 0;

@@ -95,6 +95,7 @@ json::object setting_object(const Setting& setting) {
        setting.arrivals.kind == Arrivals::Kind::saturated ? json::value(setting.arrivals.pool) : json::value(nullptr)},
       {"rate_per_s", setting.arrivals.rate_per_s > 0 ? json::value(setting.arrivals.rate_per_s) : json::value(nullptr)},
       {"binding", setting.binding == Binding::late ? "late" : "early"},
+      {"stepping", setting.stepping == Stepping::ideal ? "ideal" : "live"},
       {"overtake_cap", setting.overtake_cap > 0 ? json::value(setting.overtake_cap) : json::value(nullptr)},
       {"stale_steps", setting.stale_steps},
       {"steps", setting.steps},

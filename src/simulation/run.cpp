@@ -58,6 +58,7 @@ class Run final : public engine::EngineSink {
  private:
   [[nodiscard]] std::optional<Time> next_instant() const;
   void instant(Time now);
+  void live_instant(Time now);
   void release(Time now);
   void report_running();
   void start_granted(Time now);
@@ -66,6 +67,7 @@ class Run final : public engine::EngineSink {
   void tell_progress(std::int64_t at_least);
   void finish(Record& record, Time now);
   [[nodiscard]] Record& vacant();
+  [[nodiscard]] bool live() const { return setting_.stepping == Stepping::live; }
   [[nodiscard]] std::int64_t steps_made() const { return worker_steps_ / steps_divisor_; }
   void close_books(Time now);
   [[nodiscard]] RunResult result(Time end);
@@ -93,6 +95,10 @@ class Run final : public engine::EngineSink {
   const std::int64_t steps_divisor_;   ///< steps the engines report for one step of all workers
   const std::int64_t progress_every_;  ///< steps; about a million requests are looked at in so many
   std::int64_t told_steps_ = 0;
+  // Of Stepping::live.
+  Time tick_{};
+  Time alarm_ = Time::max();
+  std::int64_t seen_steps_ = -1;
   Standing standing_;
   Window window_;
   std::string error_;
@@ -136,13 +142,15 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StaleP
     if (setting.sync) spec.group = "ranks";
     spec.max_in_flight = setting.binding == Binding::late ? setting.engine.slots : unlimited;
     const WorkerId id = dispatcher_.add_worker(std::move(spec));
-    dispatcher_.set_step_time(id, setting.step_time(worker));
+    if (!live()) dispatcher_.set_step_time(id, setting.step_time(worker));
     dispatcher_.set_state(id, dispatch::WorkerState::routable);
   }
   standing_.loads.resize(setting.workers);
+  if (live()) dispatcher_.set_alarm([this](Time due) { alarm_ = due; });
 }
 
 Run::~Run() {
+  dispatcher_.set_alarm({});
   dispatcher_.pause();  // the leases that end now make room for nobody
   records_.clear();
 }
@@ -217,6 +225,10 @@ void Run::on_step(const engine::StepReport& report) {
 
 std::optional<Time> Run::next_instant() const {
   const auto engine = engines_.next_event();
+  if (live()) {
+    const Time next = std::min({tick_, alarm_, engine.value_or(Time::max()), releases_.next().value_or(Time::max())});
+    return !engine && releases_.exhausted() && in_pool_ == 0 ? std::nullopt : std::optional(next);
+  }
   if (engine && setting_.sync) return engine;  // what comes within a step is released at its end
   const auto release = releases_.next();
   if (!engine || (release && *release < *engine)) return release;
@@ -240,6 +252,36 @@ void Run::instant(Time now) {
   look(now);
 }
 
+void Run::live_instant(Time now) {
+  constexpr Duration tick_every = std::chrono::milliseconds(20);
+  clock_.set(now);
+  const std::int64_t steps_before = steps_made();
+  engines_.advance(now, *this);  // steps end
+  const bool boundary = seen_steps_ < 0 || steps_made() != steps_before;
+  if (boundary) {
+    window_.account(now);
+    window_.consider(steps_made(), now, releases_.exhausted());
+    tell_progress(progress_every_);
+    if (window_.done()) return;
+    seen_steps_ = steps_made();
+  }
+  engines_.advance(now, *this);  // and start, before what has ended is made up for
+  note_starts();
+  if (boundary) look(now);
+  if (now >= alarm_) {
+    alarm_ = Time::max();
+    dispatcher_.plan_due();
+  }
+  if (now >= tick_) {
+    dispatcher_.tick();
+    tick_ = now + tick_every;
+  }
+  do {
+    start_granted(now);
+    release(now);
+  } while (!granted_.empty());
+}
+
 void Run::release(Time now) {
   while (error_.empty()) {
     // Early-bound requests wait at the engines.
@@ -258,7 +300,9 @@ void Run::release(Time now) {
     fates_.add(RequestId{record.release + 1}, item->request.output);  // the dispatcher counts alike, from 1
     // Nothing is owned: the record outlives the dispatcher's interest in it.
     const auto waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
-    if (!std::holds_alternative<dispatch::Queued>(dispatcher_.submit(submission, waiter))) return refused();
+    auto decision = dispatcher_.submit(submission, waiter);
+    if (std::holds_alternative<dispatch::Refused>(decision)) return refused();
+    if (auto* placed = std::get_if<dispatch::Granted>(&decision)) record.granted(std::move(*placed));
     if (auto ok = backlog_.check(now, waiting + 1, order_.released(), ended_); !ok) error_ = ok.error().message;
   }
 }
@@ -325,12 +369,12 @@ void Run::tell_progress(std::int64_t at_least) {
 
 Result<RunResult> Run::go() {
   Time now{};
-  if (setting_.arrivals.kind == Arrivals::Kind::saturated) instant(now);
+  if (setting_.arrivals.kind == Arrivals::Kind::saturated) live() ? live_instant(now) : instant(now);
   while (!window_.done() && error_.empty()) {
     const auto next = next_instant();
     if (!next) break;
     now = std::max(now, *next);
-    instant(now);
+    live() ? live_instant(now) : instant(now);
   }
   if (error_.empty() && !window_.measuring()) {
     error_ = fmt::format("the requests end within the warm-up, after {} steps: wanted are more of them, or --steps 0",

@@ -62,7 +62,10 @@ struct RunResult {
 
 /// One run of one policy in virtual time: the dispatcher and the engine model of the live router and the emulator,
 /// driven step by step. One step: what has ended leaves, what has come is released, the policy is asked once, the loads
-/// are measured, the step lasts as long as the engine says. `setting` must be valid. The same arguments give the same
+/// are measured, the step lasts as long as the engine says. With Stepping::live all goes as between router and engines:
+/// ends and tokens are told when a step ends, the next step starts at once, whoever is placed meanwhile enters with the
+/// one after it; step times and counts are learned from the tokens, plans are put off and made when due, and the
+/// dispatcher's clock ticks every 20 ms. `setting` must be valid. The same arguments give the same
 /// result (but for timing); one seed has the same requests under every policy. Errors: the policy, or a request that
 /// the engine refuses.
 [[nodiscard]] Result<RunResult> run(const Setting& setting, const routing::PolicySpec& policy, std::uint64_t seed,

@@ -91,6 +91,9 @@ Result<void> validate(const Setting& setting) {
       .and_then([&] { return bounds::stale_steps.check("stale_steps", setting.stale_steps); })
       .and_then([&]() -> Result<void> {
         if (setting.stale_steps > 0 && !setting.sync) return failure("stale_steps counts shared steps: sync is wanted");
+        if (setting.stale_steps > 0 && setting.stepping == Stepping::live) {
+          return failure("stale_steps: with stepping live loads are as old as the tokens that were told");
+        }
         return {};
       })
       .and_then([&] { return bounds::steps.check("steps", setting.steps); });

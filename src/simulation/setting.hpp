@@ -16,6 +16,10 @@ namespace evenkeel::simulation {
 /// When a request gets its worker: once that has a slot open, or on release (and then it queues at the engine).
 enum class Binding : std::uint8_t { late, early };
 
+/// How decisions stand to steps: as the papers have it, once between two steps with nothing in between; or as the
+/// router in service makes them, see Run.
+enum class Stepping : std::uint8_t { ideal, live };
+
 /// All of a simulated fleet and its workload but policy and seed.
 struct Setting {
   std::size_t workers = 8;      ///< 1 to 1024
@@ -25,6 +29,7 @@ struct Setting {
   Lengths lengths;
   Arrivals arrivals;
   Binding binding = Binding::late;
+  Stepping stepping = Stepping::ideal;
   int overtake_cap = 0;  ///< as of DispatcherOptions; 0 = none but the policy's own
   std::int64_t stale_steps =
       0;  ///< loads are shown to the policy as they were so many steps ago, 0 to 10,000; sync only

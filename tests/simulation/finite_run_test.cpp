@@ -23,6 +23,7 @@ struct Case {
   const char* speeds = "";
   std::int64_t stale = 0;
   const char* cap = "none";
+  const char* stepping = "ideal";
 };
 
 class FiniteRun : public ::testing::TestWithParam<Case> {
@@ -42,6 +43,7 @@ class FiniteRun : public ::testing::TestWithParam<Case> {
     options.speeds = c.speeds;
     options.stale_steps = c.stale;
     options.overtake_cap = c.cap;
+    options.stepping = c.stepping;
     options.prompts = "lognormal:300:1.2:2000";
     options.outputs = "lognormal:60:0.9:500";
     options.requests = requests;
@@ -60,7 +62,8 @@ TEST_P(FiniteRun, EveryRequestIsServedWholeAndNothingIsLeft) {
     prompts += static_cast<double>(request.prompt);
     outputs += static_cast<double>(request.output);
   }
-  for (const char* policy : {"least_requests", "least_tokens", "least_wait", "br0", "brh[forecast=oracle]"}) {
+  for (const char* policy :
+       {"least_requests", "least_tokens", "least_wait", "br0", "brh[forecast=oracle]", "balance"}) {
     const RunResult result = run_or_fail(setting, policy, 2);
     EXPECT_EQ(result.metrics.requests, requests) << policy;
     EXPECT_EQ(result.released, static_cast<std::uint64_t>(requests)) << policy;
@@ -85,7 +88,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"unequal", true, "late", "saturated", 1, std::nullopt, "paper", "1,0.5,2"},
                       Case{"unequal_free", false, "late", "saturated", 1, std::nullopt, "paper", "1,0.5,2"},
                       Case{"stale", true, "late", "saturated", 1, std::nullopt, "paper", "", 7},
-                      Case{"capped", true, "late", "saturated", 1, std::nullopt, "paper", "", 0, "5"}),
+                      Case{"capped", true, "late", "saturated", 1, std::nullopt, "paper", "", 0, "5"},
+                      Case{"live", true, "late", "saturated", 1, std::nullopt, "paper", "", 0, "none", "live"},
+                      Case{"live_free", false, "late", "poisson:2", 1, std::nullopt, "paper", "", 0, "none", "live"},
+                      Case{"live_short_of_kv", true, "late", "saturated", 3, 4000, "paper", "", 0, "none", "live"}),
     [](const auto& each) { return each.param.name; });
 
 TEST(PairedSeeds, ASeedHasTheSameRequestsUnderEveryPolicyAndAnotherHasOthers) {
