@@ -59,6 +59,7 @@ class Roster {
   [[nodiscard]] WorkerRecord& get(WorkerId id) { return *records_.at(id.value); }
   [[nodiscard]] const WorkerRecord& get(WorkerId id) const { return *records_.at(id.value); }
   [[nodiscard]] const std::vector<std::unique_ptr<WorkerRecord>>& records() const { return records_; }
+  [[nodiscard]] bool has_groups() const { return !groups_.empty(); }
   /// Of a worker's group, or null.
   [[nodiscard]] const StepClock* steps_of(const WorkerRecord& worker) const {
     return worker.group == 0 ? nullptr : &groups_[worker.group - 1].steps;

@@ -54,7 +54,7 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
 
 /// Of those viewed, if all step together.
 std::int64_t Dispatcher::steps_made() const {
-  if (step_ > 0) return step_;
+  if (step_ > 0 || !roster_.has_groups()) return step_;
   const std::uint32_t group = workers_view_.front().group;
   const bool together = std::all_of(workers_view_.begin(), workers_view_.end(),
                                     [&](const fleet::WorkerView& worker) { return worker.group == group; });
@@ -199,7 +199,7 @@ bool Dispatcher::put_off(const WorkerRecord& worker, Time now, Verdicts& verdict
 }
 
 bool Dispatcher::put_off(ModelId model, Time now, Verdicts& verdicts) {
-  if (!plans_jointly_ || !ring_) return false;
+  if (!plans_jointly_ || !ring_ || !roster_.has_groups()) return false;
   const auto& records = roster_.records();
   return std::any_of(records.begin(), records.end(), [&](const auto& record) {
     return record->takes_requests() && record->serves(model) && put_off(*record, now, verdicts);

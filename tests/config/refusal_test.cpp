@@ -93,7 +93,7 @@ TEST(Policy, NamesAndParametersAreHeldToWhatThePolicyTakes) {
             "--policy: policy \"brh\": horizon is \"4000\" (allowed: whole numbers 0 to 1024)");
   EXPECT_EQ(why(of_flags({"--policy", "balance[hold=maybe]"})),
             "--policy: policy \"balance\": hold is \"maybe\" (allowed: on, off)");
-  EXPECT_SAYS(of_flags({"--policy", "least_wait[x=1]"}), "policy \"least_wait\" has no parameter; x is given");
+  EXPECT_SAYS(of_flags({"--policy", "least_wait[x=1]"}), "policy \"least_wait\" has no parameter x (allowed: hits)");
   EXPECT_SAYS(of_flags({"--policy", "brh[horizon=40"}), "--policy: policy \"brh[horizon=40\": text after the brackets");
   EXPECT_SAYS(of_flags({"--policy", "brh[horizon]"}), "\"horizon\" is not key=value");
   EXPECT_SAYS(of_flags({"--policy", "br0,brh"}), "policy \"br0,brh\" is not known");
