@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -9,24 +8,23 @@
 
 namespace evenkeel::dispatch {
 
-/// A histogram of how long a lock was held: up to 1, 2, 4, ... 2048 us, and longer.
+/// A histogram of how long a lock was held.
 class HeldTimes {
  public:
-  static constexpr std::size_t bounds = 12;
-  [[nodiscard]] static constexpr double bound_us(std::size_t at) { return static_cast<double>(std::uint64_t{1} << at); }
+  static constexpr std::array<std::int64_t, 11> bounds_us = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000};
 
   void note(Duration held) {
-    const auto ns = static_cast<std::uint64_t>(held.count() > 0 ? held.count() : 0);
-    const auto at = static_cast<std::size_t>(std::bit_width(ns == 0 ? 0 : (ns - 1) / 1000));
-    ++counts_[at < bounds ? at : bounds];
-    sum_ += Duration(static_cast<std::int64_t>(ns));
+    std::size_t at = 0;
+    while (at < bounds_us.size() && held > std::chrono::microseconds(bounds_us[at])) ++at;
+    ++counts_[at];
+    sum_ += held;
   }
-  /// How many took up to bound_us(at) and more than the bound before; at `bounds`: longer than all.
+  /// How many took up to bounds_us[at] and more than the bound before; the last: longer than all.
   [[nodiscard]] std::uint64_t count(std::size_t at) const { return counts_[at]; }
   [[nodiscard]] Duration sum() const { return sum_; }
 
  private:
-  std::array<std::uint64_t, bounds + 1> counts_{};
+  std::array<std::uint64_t, bounds_us.size() + 1> counts_{};
   Duration sum_{};
 };
 

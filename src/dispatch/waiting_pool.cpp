@@ -21,15 +21,16 @@ Waiting& WaitingPool::add(Waiting waiting, double cost) {
   bytes_ += waiting.submission.bytes;
   const RequestId id = waiting.id;
   if (keeps_places_) waiting.found_waiting = rank_of(key_of(waiting));
-  order_.insert(key_of(waiting));
+  const Key key = key_of(waiting);
   checks_.emplace(waiting.next_check, id);
   auto& slot = by_arrival_[id];
   slot = std::make_unique<Waiting>(std::move(waiting));
+  order_.emplace(key, slot.get());
   return *slot;
 }
 
 std::size_t WaitingPool::rank_of(const Key& key) const {
-  if (order_.empty() || *order_.rbegin() < key) return order_.size();  // the usual case: behind all
+  if (order_.empty() || order_.rbegin()->first < key) return order_.size();  // the usual case: behind all
   return static_cast<std::size_t>(std::distance(order_.begin(), order_.lower_bound(key)));
 }
 
@@ -58,11 +59,11 @@ void WaitingPool::charge(const Waiting& entering) {
 
 void WaitingPool::overtake(Waiting& waiting) {
   ++waiting.overtaken;
-  if (overtake_cap_ == 0 || waiting.capped || waiting.overtaken < overtake_cap_) return;
+  if (waiting.capped || waiting.overtaken < overtake_cap_) return;
   order_.erase(key_of(waiting));
   waiting.capped = true;
   ++ever_capped_;
-  order_.insert(key_of(waiting));
+  order_.emplace(key_of(waiting), &waiting);
 }
 
 std::vector<RequestId> WaitingPool::due(Time now) const {

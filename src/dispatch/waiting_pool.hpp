@@ -25,7 +25,7 @@ struct Waiting {
   double finish_tag = 0;
   std::size_t found_waiting = 0;  ///< how many stood before it in order when it came
   int passed = 0;                 ///< how many from behind it in order entered where it could have
-  int overtaken = 0;              ///< how many that arrived later, and were no more urgent, entered where it could have
+  int overtaken = 0;  ///< under a cap: how many that arrived later, no more urgent, entered where it could have
   std::vector<std::uint32_t> held;  ///< as of PrefixHits::look_up(), when it was last asked
   bool capped = false;              ///< overtaken as often as may be: goes before all others
 };
@@ -49,14 +49,13 @@ class WaitingPool {
   [[nodiscard]] std::unique_ptr<Waiting> enter(RequestId id, Eligible eligible) {
     const Waiting& entering = *by_arrival_.at(id);
     charge(entering);
-    for (const Key& key : order_) {
-      if (!keeps_places_ || std::get<RequestId>(key) == id) break;
-      Waiting& before = *by_arrival_.at(std::get<RequestId>(key));
-      if (eligible(before)) ++before.passed;
+    for (const auto& [key, before] : order_) {
+      if (!keeps_places_ || before->id == id) break;
+      if (eligible(*before)) ++before->passed;
     }
     auto entered = remove(id);
     for (auto& [earlier, waiting] : by_arrival_) {
-      if (earlier >= id) break;
+      if (overtake_cap_ == 0 || earlier >= id) break;
       if (waiting->submission.priority <= entered->submission.priority && eligible(*waiting)) overtake(*waiting);
     }
     return entered;
@@ -65,8 +64,8 @@ class WaitingPool {
   /// Calls visit(Waiting&) in order until it returns false; it may recheck() what it visits.
   template <class Visit>
   void in_order(Visit visit) {
-    for (const auto& key : order_) {
-      if (!visit(*by_arrival_.at(std::get<RequestId>(key)))) return;
+    for (const auto& [key, waiting] : order_) {
+      if (!visit(*waiting)) return;
     }
   }
   /// Those whose next_check has come.
@@ -77,7 +76,7 @@ class WaitingPool {
   [[nodiscard]] std::size_t size() const { return by_arrival_.size(); }
   [[nodiscard]] bool empty() const { return by_arrival_.empty(); }
   /// The first in order; the pool must not be empty.
-  [[nodiscard]] const Waiting& head() const { return *by_arrival_.at(std::get<RequestId>(*order_.begin())); }
+  [[nodiscard]] const Waiting& head() const { return *order_.begin()->second; }
   /// How many requests were ever overtaken as often as may be.
   [[nodiscard]] std::uint64_t ever_capped() const { return ever_capped_; }
   /// Clients that fair order keeps an account of: those that wait and a bounded number of others.
@@ -107,7 +106,7 @@ class WaitingPool {
   double virtual_time_ = 0;
   Bytes bytes_;
   std::map<RequestId, std::unique_ptr<Waiting>> by_arrival_;
-  std::set<Key> order_;
+  std::map<Key, Waiting*> order_;
   std::set<std::pair<Time, RequestId>> checks_;
   std::unordered_map<ClientKey, Account> clients_;  // empty whenever the pool is
   std::uint64_t ever_capped_ = 0;

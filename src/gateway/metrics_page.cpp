@@ -59,11 +59,11 @@ void append_held(std::string& out, const dispatch::HeldTimes& held) {
   constexpr std::string_view name = "evenkeel_decision_held_seconds";
   append_help(out, name, "histogram", "How long a decision held the dispatcher's lock.");
   std::uint64_t below = 0;
-  for (std::size_t i = 0; i <= dispatch::HeldTimes::bounds; ++i) {
+  constexpr auto& bounds = dispatch::HeldTimes::bounds_us;
+  for (std::size_t i = 0; i <= bounds.size(); ++i) {
     below += held.count(i);
-    const std::string bound = i < dispatch::HeldTimes::bounds
-                                  ? fmt::format("le=\"{}\"", dispatch::HeldTimes::bound_us(i) * 1e-6)
-                                  : "le=\"+Inf\"";
+    const std::string bound =
+        i < bounds.size() ? fmt::format("le=\"{}\"", static_cast<double>(bounds[i]) * 1e-6) : "le=\"+Inf\"";
     append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
   }
   append_sample(out, fmt::format("{}_sum", name), {}, to_seconds(held.sum()));
