@@ -54,6 +54,8 @@ void add_fleet_flags(CLI::App& command, simulation::Options& options) {
   fleet.words("--speeds", options.speeds, "S1,S2,...: by worker; those not named have 1");
   fleet.whole("--kv-tokens", options.kv_tokens, bounds::kv_tokens,
               "KV tokens a worker holds; default: without end if prompts come with their KV, else the preset's");
+  fleet.flag("--prefix-cache", options.prefix_cache, "the engines keep what was computed; needs a preset with prefill");
+  fleet.whole("--kv-block", options.kv_block, bounds::kv_block, "tokens a KV block")->capture_default_str();
   fleet
       .whole("--decode-growth", options.decode_growth, bounds::decode_growth,
              "speculative decoding: 1 to so many tokens a step")
@@ -68,6 +70,8 @@ void add_workload_flags(CLI::App& command, simulation::Options& options) {
   workload.whole("--max-prompt", options.max_prompt, bounds::longest, "no prompt is longer")->capture_default_str();
   workload.whole("--max-output", options.max_output, bounds::longest, "no output is longer")->capture_default_str();
   workload.words("--classes", options.classes, "N[:SPREAD]: recurrent prompts, each with its own lengths");
+  workload.words("--prefixes", options.prefixes,
+                 "N:TOKENS[:HOT]: prompts begin with one of N texts, the first HOT times as often");
   workload.words("--arrivals", options.arrivals, "saturated (default), poisson:R a second, or trace");
   workload.real("--utilisation", options.utilisation, bounds::utilisation, "of the slots, in place of a rate");
   workload.real("--pool", options.pool, bounds::pool, "waiting requests a worker that are kept, saturated; default 4");
@@ -83,7 +87,8 @@ void add_trace_flags(CLI::App& command, workload::TraceSpec& spec) {
   auto& slice = spec.slice;
   auto* const trace =
       group.words("--trace", spec.path, "file (plain or .gz) whose requests are used in place of the laws");
-  for (const char* const law : {"--prompts", "--outputs", "--classes"}) trace->excludes(command.get_option(law));
+  for (const char* const law : {"--prompts", "--outputs", "--classes", "--prefixes"})
+    trace->excludes(command.get_option(law));
   for (CLI::Option* const of_trace : {
            group.words("--format", spec.format, "name of its format; default: told from the first line"),
            group.real("--trace-rate", spec.rate, bounds::rate_per_s, "requests a second, for formats that take it"),
@@ -121,6 +126,10 @@ void add_routing_flags(CLI::App& command, SimulateFlags& flags) {
   routing
       .words("--overtake-cap", options.overtake_cap,
              "later releases that may enter before one; none or 0: no cap but a policy's own")
+      ->capture_default_str();
+  routing
+      .real("--prompt-weight", options.prompt_weight, bounds::prompt_weight,
+            "what a prompt token to be computed counts, in output tokens")
       ->capture_default_str();
   routing.whole("--stale-steps", options.stale_steps, bounds::stale_steps, "policies see loads of so many steps ago")
       ->capture_default_str();

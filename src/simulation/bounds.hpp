@@ -36,11 +36,15 @@ inline constexpr Real fixed_ms{0.001, 60'000};
 inline constexpr Real token_us{0, 1000};
 inline constexpr Real speed{0.001, 1000};
 inline constexpr Whole kv_tokens{16, std::int64_t{1} << 32};
+inline constexpr Whole kv_block{1, 4096};
 inline constexpr Whole decode_growth{1, 16};
 
 inline constexpr Whole longest{1, most_tokens};  ///< prompt or output
 inline constexpr Whole classes{1, 1'000'000};
 inline constexpr Real spread{0, 1};
+inline constexpr Whole prefixes{1, 1'000'000};
+inline constexpr Whole prefix_tokens{1, 1'000'000};
+inline constexpr Real prefix_hot{1, 1e6};
 inline constexpr Real rate_per_s{1e-6, 1e6};
 inline constexpr Real utilisation{0.01, 2};
 inline constexpr Real pool{0.001, 1000};
@@ -53,6 +57,7 @@ inline constexpr Whole requests_of_trace{1, most_requests};
 inline constexpr Whole least_output{0, most_tokens};
 
 inline constexpr Whole overtake_cap{0, 1'000'000};
+inline constexpr Real prompt_weight{1e-6, 100};
 inline constexpr Whole stale_steps{0, 10'000};
 inline constexpr Whole plan_window{0, 1'000'000};
 

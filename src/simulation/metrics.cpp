@@ -7,7 +7,7 @@ namespace evenkeel::simulation {
 
 namespace {
 
-constexpr std::array<MetricInfo, 21> table = {{
+constexpr std::array<MetricInfo, 25> table = {{
     {"mean_imbalance", &Metrics::mean_imbalance},
     {"idle", &Metrics::idle},
     {"occupancy", &Metrics::occupancy},
@@ -18,6 +18,7 @@ constexpr std::array<MetricInfo, 21> table = {{
     {"tpot_p50_ms", &Metrics::tpot_p50_ms},
     {"tpot_p95_ms", &Metrics::tpot_p95_ms},
     {"tpot_p99_ms", &Metrics::tpot_p99_ms},
+    {"ttft_p50_s", &Metrics::ttft_p50_s},
     {"ttft_p95_s", &Metrics::ttft_p95_s},
     {"wait_mean_s", &Metrics::wait_mean_s},
     {"wait_p95_s", &Metrics::wait_p95_s},
@@ -28,6 +29,9 @@ constexpr std::array<MetricInfo, 21> table = {{
     {"overtakes_max", &Metrics::overtakes_max, true},
     {"served_mean_prompt", &Metrics::served_mean_prompt},
     {"requests", &Metrics::requests},
+    {"hit_rate", &Metrics::hit_rate},
+    {"one_cache_hit_rate", &Metrics::one_cache_hit_rate},
+    {"endless_cache_hit_rate", &Metrics::endless_cache_hit_rate},
     {"makespan_s", &Metrics::makespan_s},
 }};
 
@@ -42,7 +46,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
-const std::array<MetricInfo, 21>& metric_table() { return table; }
+const std::array<MetricInfo, 25>& metric_table() { return table; }
 
 void BatchMeans::add(double value, double weight, double position) {
   sum_ += value * weight;
@@ -140,6 +144,7 @@ Metrics Meter::result(Duration window) {
   metrics.tpot_p95_ms = nearest_rank(tpots_ms_, 95);
   metrics.tpot_p99_ms = nearest_rank(tpots_ms_, 99);
   std::sort(ttfts_s_.begin(), ttfts_s_.end());
+  metrics.ttft_p50_s = nearest_rank(ttfts_s_, 50);
   metrics.ttft_p95_s = nearest_rank(ttfts_s_, 95);
   waits(metrics);
   metrics.overtakes_max = static_cast<double>(overtakes_max_);

@@ -22,7 +22,8 @@ struct Metrics {
   double tpot_p50_ms = 0;  ///< (end - admission) / output tokens, nearest rank
   double tpot_p95_ms = 0;
   double tpot_p99_ms = 0;
-  double ttft_p95_s = 0;   ///< release to first token
+  double ttft_p50_s = 0;  ///< release to first token
+  double ttft_p95_s = 0;
   double wait_mean_s = 0;  ///< release to admission; those still waiting at the end count with their wait so far
   double wait_p95_s = 0;
   double wait_p99_s = 0;
@@ -33,7 +34,10 @@ struct Metrics {
   double overtakes_max = 0;                   ///< most later-released requests that entered before one
   double served_mean_prompt = 0;              ///< tokens, of those admitted
   double requests = 0;                        ///< that ended
-  double makespan_s = 0;                      ///< from the first release to the end of the run
+  double hit_rate = 0;                ///< prompt tokens found in the engines' prefix caches, over all of those admitted
+  double one_cache_hit_rate = 0;      ///< the same of OneCache, of the size of all
+  double endless_cache_hit_rate = 0;  ///< and without end
+  double makespan_s = 0;              ///< from the first release to the end of the run
 };
 
 struct MetricInfo {
@@ -41,7 +45,7 @@ struct MetricInfo {
   double Metrics::*value;
   bool largest_of_seeds = false;  ///< several seeds are summed up by their largest, not their mean
 };
-[[nodiscard]] const std::array<MetricInfo, 21>& metric_table();
+[[nodiscard]] const std::array<MetricInfo, 25>& metric_table();
 
 /// Means of a quantity over equal stretches of a run, for a standard error from one run alone: stretches much longer
 /// than a request's life are nearly independent (the method of batch means).

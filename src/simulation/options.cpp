@@ -63,6 +63,9 @@ Result<void> parse_engine(const Options& options, Setting& setting) {
   }
   setting.engine.slots = options.slots;
   setting.engine.decode_growth = options.decode_growth;
+  setting.engine.prefix_cache = options.prefix_cache;
+  if (auto ok = bounds::kv_block.check("--kv-block", options.kv_block); !ok) return ok;
+  setting.engine.block_size = options.kv_block;
   setting.engine.step_token_budget = std::max(setting.engine.step_token_budget, options.slots * options.decode_growth);
   // Workers whose prompts come with their KV are those of the barrier model, which knows no limit of memory.
   const auto& law = std::get<engine::StepLaw>(setting.engine.law);
@@ -90,6 +93,17 @@ Result<Classes> parse_classes(std::string_view text) {
   return classes;
 }
 
+Result<SharedPrefixes> parse_prefixes(std::string_view text) {
+  const auto parts = split(text, ':');
+  const auto count = parse_unsigned(parts[0]);
+  const std::uint64_t tokens = parts.size() >= 2 ? parse_unsigned(parts[1]).value_or(0) : 0;
+  const auto hot = parts.size() == 3 ? parse_double(parts[2]) : std::optional(1.0);
+  if (parts.size() > 3 || !count || !tokens || !hot || *count > 1'000'000 || tokens > 1'000'000) {
+    return failure(fmt::format("--prefixes: \"{}\"; allowed: N:TOKENS or N:TOKENS:HOT, as 64:4096:10", text));
+  }
+  return SharedPrefixes{static_cast<std::uint32_t>(*count), static_cast<std::int64_t>(tokens), *hot};
+}
+
 Result<void> parse_lengths(const Options& options, ParsedSetting& parsed) {
   if (auto ok = bounds::longest.check("--max-prompt", options.max_prompt); !ok) return ok;
   if (auto ok = bounds::longest.check("--max-output", options.max_output); !ok) return ok;
@@ -105,8 +119,16 @@ Result<void> parse_lengths(const Options& options, ParsedSetting& parsed) {
     if (!classes) return tl::unexpected(classes.error());
     lengths.classes = *classes;
   }
+  if (!options.prefixes.empty()) {
+    if (!options.prefix_cache) return failure("--prefixes: --prefix-cache is wanted, else nothing is made of them");
+    if (lengths.classes) return failure("--prefixes and --classes contradict: one of them is allowed");
+    const auto prefixes = parse_prefixes(options.prefixes);
+    if (!prefixes) return tl::unexpected(prefixes.error());
+    lengths.shared = *prefixes;
+  }
   if (options.trace.path.empty()) return {};
   if (lengths.classes) return failure("--classes and --trace contradict: a trace has lengths of its own");
+  if (lengths.shared) return failure("--prefixes and --trace contradict: a trace has beginnings of its own");
   auto trace = read_trace_lengths(options, parsed.notes);
   if (!trace) return tl::unexpected(trace.error());
   lengths.trace = *std::move(trace);
@@ -195,6 +217,8 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
     }
     setting.overtake_cap = static_cast<int>(*cap);
   }
+  if (auto ok = bounds::prompt_weight.check("--prompt-weight", options.prompt_weight); !ok) return ok;
+  setting.prompt_weight = options.prompt_weight;
   if (auto ok = bounds::stale_steps.check("--stale-steps", options.stale_steps); !ok) return ok;
   if (options.stale_steps > 0 && !setting.sync) return failure("--stale-steps counts shared steps: --sync is wanted");
   if (options.stale_steps > 0 && setting.stepping == Stepping::live) {

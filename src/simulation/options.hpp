@@ -22,12 +22,15 @@ struct Options {
   std::string speeds;  ///< S1,S2,...
   std::optional<std::int64_t> kv_tokens;
   std::int64_t decode_growth = 1;
+  bool prefix_cache = false;
+  std::int64_t kv_block = 16;
 
   std::string prompts = "lognormal:3197:0.81";
   std::string outputs = "lognormal:1185:0.9";
   std::int64_t max_prompt = default_prompt_cap;
   std::int64_t max_output = default_output_cap;
   std::string classes;        ///< N[:SPREAD]
+  std::string prefixes;       ///< N:TOKENS[:HOT]
   workload::TraceSpec trace;  ///< none if its path is empty
 
   std::string arrivals;               ///< saturated, poisson:R, trace; empty: saturated, or poisson with a utilisation
@@ -40,6 +43,7 @@ struct Options {
   std::string binding = "late";
   std::string stepping = "ideal";
   std::string overtake_cap = "none";  ///< none is 0
+  double prompt_weight = 0.2;
   std::int64_t stale_steps = 0;
   std::int64_t plan_window = 0;
   std::int64_t steps = 140'000;

@@ -22,6 +22,10 @@ std::string Lengths::text() const {
     return fmt::format("trace of {} ({})", counted(size, "request"), trace->format);
   }
   const std::string laws = fmt::format("prompts {}, outputs {}", prompts.text(), outputs.text());
+  if (shared) {
+    return fmt::format("{} behind one of {} beginnings of {} tokens, the first {:g} times as often", laws,
+                       shared->count, shared->tokens, shared->hot);
+  }
   if (!classes) return laws;
   return fmt::format("{}, {} class{} +-{:g}", laws, classes->count, classes->count == 1 ? "" : "es", classes->spread);
 }
@@ -48,8 +52,11 @@ Request RequestSequence::next() {
     return of_trace(index);
   }
   if (classes_.empty()) {
-    const std::int64_t prompt = lengths_.prompts.draw(random_);
-    return {prompt, lengths_.outputs.draw(random_)};
+    Request request;
+    request.prompt = lengths_.prompts.draw(random_);
+    request.output = lengths_.outputs.draw(random_);
+    if (lengths_.shared) begin_alike(request);
+    return request;
   }
   const std::uint64_t number = random_.below(classes_.size());
   const Class& each = classes_[number];
@@ -58,9 +65,17 @@ Request RequestSequence::next() {
   return {each.prompt, std::max<std::int64_t>(1, output), mix64(number + 1) | 1U};
 }
 
+void RequestSequence::begin_alike(Request& request) {
+  const SharedPrefixes& shared = *lengths_.shared;
+  const double place = random_.unit() * (shared.hot + static_cast<double>(shared.count - 1)) - shared.hot;
+  request.shared = place < 0 ? 0 : std::min(static_cast<std::uint32_t>(place) + 1, shared.count - 1);
+  request.prompt += shared.tokens;
+}
+
 Request RequestSequence::of_trace(std::size_t index) const {
   const workload::TraceRequest& from = lengths_.trace->requests[index];
   Request request;
+  request.place = static_cast<workload::RequestIndex>(index);
   request.prompt = std::max<std::int64_t>(1, from.prompt_tokens.value());
   request.output = std::max<std::int64_t>(1, from.output_tokens.value());
   if (from.session != workload::no_index) request.affinity_key = mix64(from.session + 1ULL) | 1U;

@@ -16,8 +16,10 @@ namespace evenkeel::simulation {
 struct Request {
   std::int64_t prompt = 1;
   std::int64_t output = 1;
-  std::uint64_t prompt_key = 0;    ///< equal for equal prompts; 0 = none
-  std::uint64_t affinity_key = 0;  ///< of its session; 0 = none
+  std::uint64_t prompt_key = 0;                       ///< equal for equal prompts; 0 = none
+  std::uint64_t affinity_key = 0;                     ///< of its session; 0 = none
+  workload::RequestIndex place = workload::no_index;  ///< in the trace it is of
+  std::uint32_t shared = 0;                           ///< which of SharedPrefixes it begins with
 };
 
 /// Recurrent prompts: each of `count` classes has one prompt size and one mean output, drawn once from the laws;
@@ -27,11 +29,20 @@ struct Classes {
   double spread = 0.08;
 };
 
+/// Beginnings that requests share: each prompt is one of `count` texts of so many tokens and what the law of prompts
+/// adds to it. The first is asked for `hot` times as often as each of the others.
+struct SharedPrefixes {
+  std::uint32_t count = 1;
+  std::int64_t tokens = 0;
+  double hot = 1;
+};
+
 /// Where the lengths come from: a trace in its order, or laws.
 struct Lengths {
   TokenLaw prompts;
   TokenLaw outputs;
   std::optional<Classes> classes;
+  std::optional<SharedPrefixes> shared;
   std::shared_ptr<const workload::Trace> trace;  ///< if set, in place of the laws
 
   [[nodiscard]] double mean_output() const;
@@ -52,6 +63,8 @@ class RequestSequence {
     std::int64_t prompt = 1;
     std::int64_t mean_output = 1;
   };
+
+  void begin_alike(Request& request);
 
   const Lengths& lengths_;
   Random random_;

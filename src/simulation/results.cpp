@@ -1,5 +1,7 @@
 #include "simulation/results.hpp"
 
+#include <algorithm>
+
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
@@ -29,6 +31,17 @@ json::object parameters_object(const routing::PolicySpec& policy) {
   return out;
 }
 
+json::array workers_array(const RunResult& run) {
+  json::array out;
+  for (const WorkerUse& each : run.workers) {
+    out.push_back(json::object{{"requests", each.requests},
+                               {"hot_requests", each.hot_requests},
+                               {"hit_rate", each.hit_rate},
+                               {"wait_p50_s", each.wait_p50_s}});
+  }
+  return out;
+}
+
 json::array per_seed(const Summary& summary) {
   json::array out;
   for (const RunResult& run : summary.runs) {
@@ -38,6 +51,7 @@ json::array per_seed(const Summary& summary) {
     one["warm_up_steps"] = run.warm_up_steps;
     one["measured_steps"] = run.measured_steps;
     one["window_s"] = run.window_s;
+    if (!run.workers.empty()) one["workers"] = workers_array(run);
     out.push_back(std::move(one));
   }
   return out;
@@ -103,7 +117,36 @@ json::object setting_object(const Setting& setting) {
       {"step_fixed_ms", step.fixed_s * 1e3},
       {"step_token_us", step.token_s * 1e6},
       {"decode_growth", setting.engine.decode_growth},
-      {"kv_tokens", setting.engine.kv_capacity.value()}};
+      {"kv_tokens", setting.engine.kv_capacity.value()},
+      {"kv_block", setting.engine.block_size},
+      {"prefix_cache", setting.engine.prefix_cache},
+      {"prompt_weight", setting.prompt_weight}};
+}
+
+/// What prefix caches spared, beside what one cache for all would; and the medians of the workers' waits.
+std::string reuse_table(std::span<const Summary> summaries) {
+  report::Table table({{"policy", report::Align::left},
+                       {"hits"},
+                       {"of one cache's"},
+                       {"of an endless one's"},
+                       {"TTFT p50 s"},
+                       {"TTFT p95 s"},
+                       {"least waited at, p50 s"},
+                       {"most, p50 s"}});
+  for (const Summary& each : summaries) {
+    double least = 0;
+    double most = 0;
+    for (const RunResult& run : each.runs) {
+      const auto [low, high] = std::ranges::minmax(run.workers, {}, &WorkerUse::wait_p50_s);
+      least += low.wait_p50_s / static_cast<double>(each.runs.size());
+      most += high.wait_p50_s / static_cast<double>(each.runs.size());
+    }
+    const auto part = [&](double whole) { return whole > 0 ? report::percent(each.mean.hit_rate / whole) : "-"; };
+    table.add_row({each.policy.text(), report::percent(each.mean.hit_rate), part(each.mean.one_cache_hit_rate),
+                   part(each.mean.endless_cache_hit_rate), report::fixed(each.mean.ttft_p50_s, 3),
+                   report::fixed(each.mean.ttft_p95_s, 3), report::fixed(least, 3), report::fixed(most, 3)});
+  }
+  return table.text();
 }
 
 /// mean +- standard error, in units of `unit`
@@ -173,6 +216,7 @@ std::string result_table(const Setting& setting, std::span<const Summary> summar
       fmt::format("{}\n{} of {}{}, {}, {}\n\n{}", workload_text(setting),
                   counted(static_cast<std::int64_t>(setting.workers), "worker"), counted(setting.engine.slots, "slot"),
                   setting.sync ? " in step" : "", length, counted(seeds, "seed"), table.text());
+  if (setting.engine.prefix_cache) text += '\n' + reuse_table(summaries);
   if (!notes.empty()) text += '\n';
   for (const std::string& note : notes) text += note + '\n';
   return text;

@@ -34,6 +34,8 @@ struct Record final : dispatch::Waiter {
   std::uint64_t release = 0;  ///< its number in ReleaseOrder
   Releases::Item item;
   Time admitted;
+  std::shared_ptr<const engine::PromptPrefix> prefix;
+  ReuseCount reuse;
   fleet::Lease lease;
 };
 
@@ -60,6 +62,7 @@ class Run final : public engine::EngineSink {
   void instant(Time now);
   void live_instant(Time now);
   void release(Time now);
+  [[nodiscard]] std::shared_ptr<const affinity::PromptChain> note_prefix(Record& record);
   void report_running();
   void start_granted(Time now);
   void note_starts();
@@ -101,6 +104,9 @@ class Run final : public engine::EngineSink {
   std::int64_t seen_steps_ = -1;
   Standing standing_;
   Window window_;
+  OneCache one_cache_;
+  OneCache endless_cache_;
+  ReuseMeter reuse_;
   std::string error_;
 };
 
@@ -111,11 +117,18 @@ void Record::granted(dispatch::Granted granted) {
 
 void Record::refused(dispatch::Refused) { run.refused(); }
 
+/// That the prefix cache of one worker holds.
+std::size_t chain_blocks_of(const Setting& setting) {
+  return static_cast<std::size_t>(setting.engine.kv_capacity.value() / chain_block_tokens(setting.lengths));
+}
+
 dispatch::DispatcherOptions dispatcher_options(const Setting& setting) {
   dispatch::DispatcherOptions options;
   options.pool_requests = 1U << 30U;
   options.pool_timeout = std::chrono::hours(24 * 365 * 50);
   options.overtake_cap = setting.overtake_cap;
+  options.prompt_weight = setting.prompt_weight;
+  options.prefix_index.total_blocks = setting.workers * chain_blocks_of(setting);
   const std::size_t pool = setting.arrivals.kind == Arrivals::Kind::saturated ? setting.arrivals.pool : 0;
   options.plan_window = setting.plan_window > 0 ? setting.plan_window : std::max<std::size_t>(128, pool);
   return options;
@@ -133,7 +146,10 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StaleP
       backlog_(setting),
       steps_divisor_(setting.sync ? 1 : static_cast<std::int64_t>(setting.workers)),
       progress_every_(std::clamp<std::int64_t>((1 << 20) / setting.slots_total(), 1, 4096)),
-      window_(setting) {
+      window_(setting),
+      one_cache_(setting.workers * chain_blocks_of(setting)),
+      endless_cache_(0),
+      reuse_(setting.workers) {
   constexpr std::int64_t unlimited = 1 << 30;
   for (std::size_t worker = 0; worker < setting.workers; ++worker) {
     dispatch::WorkerSpec spec;
@@ -143,6 +159,7 @@ Run::Run(const Setting& setting, std::unique_ptr<routing::Policy> policy, StaleP
     spec.max_in_flight = setting.binding == Binding::late ? setting.engine.slots : unlimited;
     const WorkerId id = dispatcher_.add_worker(std::move(spec));
     if (!live()) dispatcher_.set_step_time(id, setting.step_time(worker));
+    if (setting.engine.prefix_cache) dispatcher_.set_prefix_cache(id, chain_blocks_of(setting));
     dispatcher_.set_state(id, dispatch::WorkerState::routable);
   }
   standing_.loads.resize(setting.workers);
@@ -175,6 +192,7 @@ void Run::on_event(const engine::EngineEvent& event) {
   if (record.started) return;  // again, after a preemption
   record.started = true;
   record.admitted = event.at;
+  record.reuse.found = event.count.value();
   starting_.push_back(&record);
 }
 
@@ -187,6 +205,8 @@ void Run::note_starts() {
     if (!window_.measuring()) continue;
     window_.meter().admitted(record->admitted - record->item.ready, record->item.request.prompt,
                              order_.overtakes(record->release));
+    reuse_.admitted(record->lease.worker().value, record->admitted - record->item.ready,
+                    setting_.lengths.shared && record->item.request.shared == 0, record->reuse);
   }
   order_.start(start_numbers_);
   starting_.clear();
@@ -297,6 +317,7 @@ void Run::release(Time now) {
     submission.prompt_tokens = Tokens(item->request.prompt);
     submission.prompt_key = item->request.prompt_key;
     submission.affinity_key = item->request.affinity_key;
+    if (setting_.engine.prefix_cache) submission.prefix = note_prefix(record);
     fates_.add(RequestId{record.release + 1}, item->request.output);  // the dispatcher counts alike, from 1
     // Nothing is owned: the record outlives the dispatcher's interest in it.
     const auto waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
@@ -305,6 +326,20 @@ void Run::release(Time now) {
     if (auto* placed = std::get_if<dispatch::Granted>(&decision)) record.granted(std::move(*placed));
     if (auto ok = backlog_.check(now, waiting + 1, order_.released(), ended_); !ok) error_ = ok.error().message;
   }
+}
+
+/// What the router knows of the prompt's beginning; remembers what the engine is to know, and what one cache would
+/// hold.
+std::shared_ptr<const affinity::PromptChain> Run::note_prefix(Record& record) {
+  const Request& request = record.item.request;
+  Prefixes prefixes = prefixes_of(request, setting_.lengths);
+  record.prefix = std::move(prefixes.at_engine);
+  record.reuse = {.prompt = request.prompt};
+  if (record.prefix) {
+    record.reuse.one_cache = one_cache_.hit(*record.prefix, request.prompt, setting_.engine.block_size);
+    record.reuse.endless_cache = endless_cache_.hit(*record.prefix, request.prompt, setting_.engine.block_size);
+  }
+  return std::move(prefixes.at_router);
 }
 
 void Run::report_running() {
@@ -327,6 +362,7 @@ void Run::start_granted(Time now) {
     request.prompt = Tokens(record->item.request.prompt);
     request.output = Tokens(record->item.request.output);
     request.key = record->release + 1;
+    request.prefix = std::move(record->prefix);
     const Tokens room = setting_.engine.model_length();
     if (request.prompt + request.output > room) {  // the engine would cut the answer, and what is measured be another
       error_ = fmt::format(
@@ -399,6 +435,13 @@ RunResult Run::result(Time end) {
   tell_progress(1);
   RunResult result;
   result.metrics = window_.meter().result(end - window_.start());
+  if (const ReuseCount& reuse = reuse_.total(); reuse.prompt > 0) {
+    const auto prompt = static_cast<double>(reuse.prompt);
+    result.metrics.hit_rate = static_cast<double>(reuse.found) / prompt;
+    result.metrics.one_cache_hit_rate = static_cast<double>(reuse.one_cache) / prompt;
+    result.metrics.endless_cache_hit_rate = static_cast<double>(reuse.endless_cache) / prompt;
+  }
+  if (setting_.engine.prefix_cache) result.workers = reuse_.by_worker();
   result.metrics.makespan_s = to_seconds(end.time_since_epoch());
   result.imbalance_se = window_.meter().imbalance_error();
   result.warm_up_steps = window_.first_step();

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "routing/spec.hpp"
 #include "simulation/metrics.hpp"
+#include "simulation/reuse.hpp"
 #include "simulation/setting.hpp"
 #include "simulation/window.hpp"
 
@@ -57,6 +58,7 @@ struct RunResult {
   std::uint64_t left_waiting = 0;   ///< at the end
   std::int64_t left_in_flight = 0;  ///< by the dispatcher's books
   Trajectories trajectories;
+  std::vector<WorkerUse> workers;  ///< if the engines have prefix caches
   std::optional<Timing> timing;
 };
 

@@ -39,6 +39,12 @@ Result<void> validate_arrivals(const Setting& setting) {
 Result<void> validate_lengths(const Lengths& lengths) {
   if (lengths.trace && lengths.trace->requests.empty())
     return failure("the trace has no requests: at least 1 is wanted");
+  if (lengths.shared) {
+    if (lengths.trace || lengths.classes) return failure("prefixes are of laws: a trace or classes contradict them");
+    if (auto ok = bounds::prefixes.check("prefixes", lengths.shared->count); !ok) return ok;
+    if (auto ok = bounds::prefix_tokens.check("tokens of prefixes", lengths.shared->tokens); !ok) return ok;
+    if (auto ok = bounds::prefix_hot.check("hot of prefixes", lengths.shared->hot); !ok) return ok;
+  }
   if (!lengths.classes) return {};
   if (lengths.trace) return failure("classes and a trace contradict: the trace has lengths of its own");
   return bounds::classes.check("classes", static_cast<std::int64_t>(lengths.classes->count)).and_then([&] {
@@ -87,6 +93,7 @@ Result<void> validate(const Setting& setting) {
       .and_then([&] { return validate_speeds(setting); })
       .and_then([&] { return validate_lengths(setting.lengths); })
       .and_then([&] { return validate_arrivals(setting); })
+      .and_then([&] { return bounds::prompt_weight.check("prompt_weight", setting.prompt_weight); })
       .and_then([&] { return bounds::overtake_cap.check("overtake_cap", setting.overtake_cap); })
       .and_then([&] { return bounds::stale_steps.check("stale_steps", setting.stale_steps); })
       .and_then([&]() -> Result<void> {
