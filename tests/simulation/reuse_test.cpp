@@ -148,6 +148,7 @@ TEST(Reuse, WhatDoesNotFitIsRefused) {
   const auto of_laws = [&](const char* prefixes) {
     return refusal([&](Options& o) {
       o.trace = {};
+      o.requests = 10;
       o.prefixes = prefixes;
     });
   };
