@@ -63,7 +63,7 @@ void append_held(std::string& out, const dispatch::HeldTimes& held) {
   for (std::size_t i = 0; i <= bounds.size(); ++i) {
     below += held.count(i);
     const std::string bound =
-        i < bounds.size() ? fmt::format("le=\"{}\"", static_cast<double>(bounds[i]) * 1e-6) : "le=\"+Inf\"";
+        i < bounds.size() ? fmt::format("le=\"{}\"", static_cast<double>(bounds[i]) / 1e6) : "le=\"+Inf\"";
     append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
   }
   append_sample(out, fmt::format("{}_sum", name), {}, to_seconds(held.sum()));
