@@ -186,6 +186,20 @@ Result<void> check_ranks(const WorkerSetting& worker) {
   return {};
 }
 
+Result<void> check_role(const WorkerSetting& worker) {
+  if (worker.role == "both") return {};
+  if (worker.engine != "auto" && worker.engine != "vllm") {
+    return failure(
+        fmt::format("role = {} is possible with vLLM's NIXL connector only (allowed: engine = vllm or auto), and this "
+                    "is {}; of other engines, let their own router do it",
+                    worker.role, worker.engine));
+  }
+  if (worker.role == "prefill" && !worker.group.empty()) {
+    return failure("group has no effect with role = prefill, whose requests run for one step");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> api_key(const WorkerSetting& worker) {
@@ -221,10 +235,12 @@ Result<WorkerSetting> check(WorkerSetting worker) {
     Result<void> done;
     if (setting.key == "engine") done = store(setting, worker, worker.engine);
     if (setting.key == "max_in_flight") done = store(setting, worker, worker.max_in_flight);
+    if (setting.key == "role") done = store(setting, worker, worker.role);
     if (setting.key == "ranks") done = store(setting, worker, worker.ranks);
     if (!done) return fail(done.error().message);
   }
   if (auto done = check_ranks(worker); !done) return fail(done.error().message);
+  if (auto done = check_role(worker); !done) return fail(done.error().message);
   if (std::find(worker.models.begin(), worker.models.end(), "") != worker.models.end())
     return fail("a model name is empty");
   if (!worker.api_key_file.empty() && !worker.api_key_env.empty()) {

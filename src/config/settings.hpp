@@ -18,11 +18,12 @@ struct WorkerSetting {
   std::string engine = "auto";      ///< auto, vllm, sglang, llama.cpp, tgi, openai
   /// Of each of its ranks; 0 = the fleet's setting, else what the engine says, else its kind's default.
   std::int64_t max_in_flight = 0;
-  std::int64_t ranks = 0;    ///< data-parallel ranks, each a worker of its own; 0 = the fleet's setting
-  std::string group;         ///< workers of one name make their steps together; default: the ranks of this engine
-  bool sync = true;          ///< off: its ranks step on their own
-  std::string api_key_file;  ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;   ///< the same, from the environment
+  std::int64_t ranks = 0;     ///< data-parallel ranks, each a worker of its own; 0 = the fleet's setting
+  std::string group;          ///< workers of one name make their steps together; default: the ranks of this engine
+  bool sync = true;           ///< off: its ranks step on their own
+  std::string role = "both";  ///< both, prefill, decode
+  std::string api_key_file;   ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;    ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
@@ -91,6 +92,7 @@ struct ServeSettings {
   std::int64_t max_in_flight = 0;  ///< per worker; 0 = from the engine or its kind
   std::int64_t ranks = 0;          ///< of each engine that has no number of its own; 0 = found out, 1 = not looked for
   bool sync = true;                ///< off: no ranks of any engine step together, unless a group is named
+  Duration transfer_lease = std::chrono::seconds(30);  ///< that a prefill engine keeps KV for a decode engine
   Timeouts timeouts;
   RetrySettings retry;
   HealthSettings health;

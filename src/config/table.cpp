@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engines/adapter.hpp"
+#include "fleet/view.hpp"
 #include "routing/policy.hpp"
 
 namespace evenkeel::config {
@@ -47,6 +48,12 @@ vector<std::string_view> engine_choices() {
 template <class Owner, class T>
 Number<Owner, T> number(T Owner::*member, T least, T most) {
   return {member, std::move(least), std::move(most)};
+}
+
+vector<std::string_view> role_choices() {
+  vector<std::string_view> all;
+  for (const auto role : fleet::all_roles) all.push_back(fleet::to_string(role));
+  return all;
 }
 
 /// Table entries of a part, as entries of the whole.
@@ -94,6 +101,8 @@ vector<Setting<ServeSettings>> top_level() {
        "Data-parallel ranks of each engine, each a worker of its own; 0 = found out, 1 = the engine is one worker"},
       {"", "sync", "--sync", Switch<S>{&S::sync},
        "Ranks of one engine make their steps together; off for dense models, whose ranks do not"},
+      {"", "transfer_lease", "--transfer-lease", number<S, Duration>(&S::transfer_lease, 1s, day),
+       "How long prefill engines keep KV for a decode engine; see docs/prefill-decode.md"},
       {"", "access_log", "--access-log", Text<S>{&S::access_log, {}}, "A file, \"-\" for standard output, or \"off\""},
       {"", "record", "--record", Text<S>{&S::record, {}},
        "A file for all that decisions rest on, see docs/recording.md, or \"off\""},
@@ -242,6 +251,8 @@ std::span<const Setting<WorkerSetting>> worker_table() {
       {"workers", "group", "", Text<W>{&W::group, {}},
        "Sync group: workers of one name make their steps together; default: the ranks of this engine"},
       {"workers", "sync", "", Switch<W>{&W::sync}, "As the top-level sync, for this engine"},
+      {"workers", "role", "", Text<W>{&W::role, role_choices()},
+       "Which part of a request it does, see docs/prefill-decode.md"},
       {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };

@@ -150,9 +150,12 @@ Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
   // Long answers end in lumps. The drain is averaged over as long as a request may wait, so that a pause shorter than
   // that is no sign of a long wait.
   const Duration horizon = std::max<Duration>(options_.pool_timeout, std::chrono::seconds(10));
-  const int cap = options_.overtake_cap.value_or(policy_->bounds_overtaking() ? 0 : default_overtake_cap);
-  return models_.emplace(model, ModelState{WaitingPool(cap, policy_->bounds_overtaking()), DecayedRate(horizon)})
-      .first->second;
+  const bool prefill = std::any_of(roster_.records().begin(), roster_.records().end(), [&](const auto& record) {
+    return record->spec.role == fleet::Role::prefill && record->serves(model);
+  });
+  const bool bounded = !prefill && policy_->bounds_overtaking();
+  const int cap = options_.overtake_cap.value_or(bounded ? 0 : default_overtake_cap);
+  return models_.emplace(model, ModelState{WaitingPool(cap, bounded), DecayedRate(horizon)}).first->second;
 }
 
 std::size_t Dispatcher::waiting_total() const {
@@ -196,7 +199,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   if (wants_running_) worker.running_leases.add(granted.lease, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
-  receipt.policy = policy_->acting();
+  receipt.policy = worker.spec.role == fleet::Role::prefill ? prefill_policy_.name() : policy_->acting();
   receipt.reason = reason;
   receipt.candidates = considered;
   receipt.waited = now - arrived;
@@ -283,7 +286,8 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& told) {
       model.mean_output += (summary.output_tokens.as_double() - model.mean_output) / 64;
     }
     if (wants_running_) worker.running_leases.remove(summary.place);
-    policy_->ended(summary, now);
+    // A prefill ends with its first token, which says nothing of how long answers are.
+    if (worker.spec.role != fleet::Role::prefill) policy_->ended(summary, now);
     if (!put_off(worker, now, verdicts))
       step_models(&worker, now, verdicts);  // the freed slot may serve any of its models
   }

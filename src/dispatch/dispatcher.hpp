@@ -16,6 +16,7 @@
 #include "dispatch/roster.hpp"
 #include "dispatch/tape.hpp"
 #include "dispatch/waiting_pool.hpp"
+#include "routing/least_prefill.hpp"
 #include "routing/policy.hpp"
 
 namespace evenkeel::dispatch {
@@ -146,6 +147,7 @@ class Dispatcher final : public fleet::LeaseObserver {
 
   Decision decide(const Submission& submission, const MakeWaiter& make_waiter, Verdicts& verdicts);
   ModelState& model_state(ModelId model);
+  [[nodiscard]] routing::Policy& planner();
   [[nodiscard]] std::size_t waiting_total() const;
   [[nodiscard]] bool any_routable(const Submission& submission) const;
   [[nodiscard]] std::optional<fleet::Refusal> refusal_for(const Submission& submission, const ModelState& model,
@@ -182,6 +184,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   mutable std::mutex mutex_;
   HeldTimes held_;
   std::unique_ptr<routing::Policy> policy_;
+  routing::LeastPrefill prefill_policy_;  ///< for workers that only prefill, whatever the others' is
   Random random_;
   Roster roster_;
   PrefixHits prefixes_;

@@ -66,6 +66,7 @@ struct Put {
     put_models(out, of.spec.models);
     put(out, ",\"limit\":{}", of.spec.max_in_flight);
     put_text(out, "group", of.spec.group);
+    put_text(out, "role", fleet::to_string(of.spec.role));
   }
   void operator()(const ask::SetState& of) const {
     name("set_state", of.worker);

@@ -43,6 +43,7 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.mean_output = model.mean_output;
     view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
     view.group = record->group;
+    view.role = record->spec.role;
     view.step_time = record->step_time;
     if (const StepClock* steps = roster_.steps_of(*record); steps != nullptr && !view.step_time.known()) {
       view.step_time = steps->step_time();
@@ -50,6 +51,11 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     any_free = any_free || view.free_slots() > 0;
   }
   return any_free;
+}
+
+/// Who places requests on the workers that are viewed.
+routing::Policy& Dispatcher::planner() {
+  return workers_view_.front().role == fleet::Role::prefill ? prefill_policy_ : *policy_;
 }
 
 /// Of those viewed, if all step together.
@@ -108,8 +114,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   prefixes_.begin_view(workers_view_);
   request.hits = prefixes_.view_now(submission);
   placements_.clear();
-  policy_->plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made()}, now, random_,
-                placements_);
+  planner().plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made()}, now, random_,
+                 placements_);
   if (placements_.empty()) return std::nullopt;
   const fleet::Placement& wish = placements_.front();
   const bool sound =
@@ -154,7 +160,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
     if (!view_waiting(model)) return;
     if (wants_running_) view_running();
     placements_.clear();
-    policy_->plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made()}, now, random_, placements_);
+    planner().plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made()}, now, random_, placements_);
     std::size_t placed = 0;
     const std::uint64_t capped_before = model.pool.ever_capped();
     for (const fleet::Placement& wish : placements_) {

@@ -8,6 +8,7 @@
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
+#include "fleet/view.hpp"
 
 namespace evenkeel::dispatch {
 
@@ -24,7 +25,8 @@ struct WorkerSpec {
   std::string name;
   std::vector<ModelId> models;
   std::int64_t max_in_flight = 256;
-  std::string group{};  ///< workers of one name make each step together; empty: it steps by itself
+  std::string group{};                   ///< workers of one name make each step together; empty: it steps by itself
+  fleet::Role role = fleet::Role::both;  ///< prefill workers serve models of their own: no other worker serves these
 };
 
 /// What an engine said about itself, and when it can have looked.

@@ -23,6 +23,8 @@ std::string_view to_string(Refusal refusal) {
     case Refusal::no_worker: return "no_worker";
     case Refusal::all_tried: return "all_tried";
     case Refusal::shutting_down: return "shutting_down";
+    case Refusal::no_prefill_worker: return "no_prefill_worker";
+    case Refusal::no_decode_worker: return "no_decode_worker";
   }
   return "unknown";
 }
@@ -35,7 +37,9 @@ int http_status(Refusal refusal) {
     case Refusal::deadline: return 429;
     case Refusal::no_worker:
     case Refusal::all_tried:
-    case Refusal::shutting_down: return 503;
+    case Refusal::shutting_down:
+    case Refusal::no_prefill_worker:
+    case Refusal::no_decode_worker: return 503;
   }
   return 503;
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,22 @@ struct RunningView {
   std::int64_t generated = 0;    ///< output tokens so far: its age
   std::uint64_t prompt_key = 0;  ///< hash of the prompt or its template; 0 = none
 };
+
+/// Which part of a request a worker does: all of it, the prefill alone, whose KV another then takes over, or the decode
+/// alone (a decode engine can prefill, too, where nobody has done it before).
+enum class Role : std::uint8_t { both, prefill, decode };
+inline constexpr std::array all_roles = {Role::both, Role::prefill, Role::decode};
+[[nodiscard]] constexpr std::string_view to_string(Role role) {
+  constexpr std::array<std::string_view, 3> names = {"both", "prefill", "decode"};
+  return names[static_cast<std::size_t>(role)];
+}
+/// Nothing for a word that names none.
+[[nodiscard]] constexpr std::optional<Role> role_named(std::string_view word) {
+  for (const Role role : all_roles) {
+    if (to_string(role) == word) return role;
+  }
+  return std::nullopt;
+}
 
 /// How long a decode step of a worker lasts: fixed_s + token_s * KV tokens it holds (arXiv 2601.17855, the local
 /// time of the barrier model). All zero: not known.
@@ -45,6 +63,7 @@ struct WorkerView {
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
   StepTime step_time;
   std::uint32_t group = 0;  ///< its sync group, whose workers make each step together; 0: it steps by itself
+  Role role = Role::both;   ///< of the prefill role are all workers of a view, or none
   std::span<const RunningView> running;  ///< ours; filled only for a policy that wants_running()
 
   /// Requests there, ours and foreign.

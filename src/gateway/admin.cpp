@@ -107,9 +107,10 @@ std::string Admin::list_workers() const {
       if (out.back() != '[') out += ',';
       append_json_string(out, model);
     }
-    fmt::format_to(std::back_inserter(out), "],\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
-                   quoted(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
-                   facts.rank_honoured ? (*facts.rank_honoured ? "true" : "false") : "null", null_or(facts.group));
+    fmt::format_to(
+        std::back_inserter(out), "],\"role\":\"{}\",\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
+        fleet::to_string(facts.role), quoted(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
+        facts.rank_honoured ? (*facts.rank_honoured ? "true" : "false") : "null", null_or(facts.group));
     fmt::format_to(std::back_inserter(out),
                    ",\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
                    "tokens\":{},\"kv_tokens\":{},"
@@ -138,8 +139,9 @@ std::string Admin::show_pool() const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 10> keys = {"url",   "name",  "models", "engine",       "max_in_flight",
-                                                     "ranks", "group", "sync",   "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 11> keys = {"url",           "name",         "models",     "engine",
+                                                     "max_in_flight", "ranks",        "group",      "sync",
+                                                     "role",          "api_key_file", "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
@@ -147,6 +149,7 @@ Admin::Answer Admin::add_worker(const std::string& body) {
                                   {"name", &setting.name},
                                   {"engine", &setting.engine},
                                   {"group", &setting.group},
+                                  {"role", &setting.role},
                                   {"api_key_file", &setting.api_key_file},
                                   {"api_key_env", &setting.api_key_env}}) {
     auto text = text_of(*object, key);

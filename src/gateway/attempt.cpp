@@ -8,12 +8,13 @@ using fleet::Outcome;
 using http::IoStatus;
 
 Attempt::Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
-                 bool fresh_connection)
+                 bool fresh_connection, Leg leg)
     : shard_(shard),
       client_(client),
       request_(request),
       upstream_(upstream),
       lease_(lease),
+      leg_(leg),
       fiber_(client.fiber),
       spans_(shard.chunk_spans),
       out_(shard.out_parts),

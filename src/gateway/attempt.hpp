@@ -20,6 +20,9 @@ namespace evenkeel::gateway {
 /// The fault of an engine that refused the rank it was addressed at; another rank may take the request.
 inline constexpr std::string_view rank_refused = "rank_refused";
 
+/// What an attempt is for: its answer is the client's, or that of a prefill worker, which is gathered for the router.
+enum class Leg : std::uint8_t { answer, prefill };
+
 /// How one attempt at one worker ended.
 struct AttemptResult {
   fleet::Outcome outcome = fleet::Outcome::transport_fault;
@@ -31,7 +34,7 @@ struct AttemptResult {
   bool reused_gave_nothing = false;  ///< a kept connection died before its first byte: the request is not to blame
   bool body_gone = false;            ///< streamed body bytes have gone up: it cannot be sent again
   std::string held_head;             ///< an engine's error answer, complete and not yet sent: head
-  std::string held_body;             ///< and body, framed
+  std::string held_body;             ///< and body, framed; or a prefill worker's answer
 };
 
 /// One attempt: connects or reuses, sends the request, relays the answer as it comes, feeds the lease. The bytes of
@@ -40,7 +43,7 @@ struct AttemptResult {
 class Attempt {
  public:
   Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
-          bool fresh_connection);
+          bool fresh_connection, Leg leg = Leg::answer);
 
   /// Does what can be done now. True once the attempt has ended; else the fiber must wait before the next call.
   bool advance();
@@ -51,7 +54,7 @@ class Attempt {
   enum class Mode : std::uint8_t {
     plain,   ///< bytes pass as they come
     events,  ///< an event stream whose ends we know
-    held,    ///< an error answer, gathered until it is known whether to send it
+    held,    ///< an error answer, gathered until it is known whether to send it, or a prefill worker's
   };
 
   // attempt.cpp: the upstream side
@@ -92,6 +95,7 @@ class Attempt {
   Request& request_;
   const Upstream& upstream_;
   fleet::Lease& lease_;
+  const Leg leg_;
   http::Fiber& fiber_;
 
   // Upstream.

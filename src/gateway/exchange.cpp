@@ -61,6 +61,8 @@ std::string_view words(fleet::Refusal refusal) {
     case fleet::Refusal::no_worker: return "No worker of this model can be reached at the moment.";
     case fleet::Refusal::all_tried: return "Every worker of this model has failed this request.";
     case fleet::Refusal::shutting_down: return "The router is shutting down.";
+    case fleet::Refusal::no_prefill_worker: return "No prefill worker of this model can be reached at the moment.";
+    case fleet::Refusal::no_decode_worker: return "No decode worker of this model can be reached at the moment.";
   }
   return "";
 }
@@ -107,10 +109,28 @@ http::Task<void> Exchange::wait_for(std::shared_ptr<PostedVerdict> verdict, disp
   }
 }
 
-http::Task<AttemptResult> Exchange::try_worker(const Upstream& upstream, fleet::Lease& lease) {
-  bool fresh = false;
+dispatch::Decision Exchange::ask(const dispatch::Submission& what, std::shared_ptr<PostedVerdict>& verdict) {
+  return shard_.shared.dispatcher.submit(what, [&] {
+    verdict = std::make_shared<PostedVerdict>(client_.fiber);
+    return verdict;
+  });
+}
+
+http::Task<void> Exchange::obtain(const dispatch::Submission& what, Grant& granted) {
+  std::shared_ptr<PostedVerdict> verdict;
+  dispatch::Decision decision = ask(what, verdict);
+  if (verdict != nullptr) co_await wait_for(verdict, decision);
+  if (auto* given = std::get_if<dispatch::Granted>(&decision)) granted = std::move(*given);
+  if (const auto* refused = std::get_if<dispatch::Refused>(&decision)) refused_ = *refused;
+  if (refused_ && refused_->why == fleet::Refusal::no_worker) {
+    refused_->why = &what == &split_->prefill ? fleet::Refusal::no_prefill_worker : fleet::Refusal::no_decode_worker;
+  }
+}
+
+http::Task<AttemptResult> Exchange::try_worker(const Upstream& upstream, fleet::Lease& lease, Leg leg) {
+  bool fresh = split_ != nullptr && split_->fresh_connection;
   while (true) {
-    Attempt attempt(shard_, client_, request_, upstream, lease, fresh);
+    Attempt attempt(shard_, client_, request_, upstream, lease, fresh, leg);
     while (!attempt.advance()) co_await client_.fiber.wait();
     AttemptResult result = attempt.take_result();
     // A kept connection that died idle: neither worker nor request is to blame. Once more at once, on a new one.
@@ -118,11 +138,12 @@ http::Task<AttemptResult> Exchange::try_worker(const Upstream& upstream, fleet::
     if (!again) co_return result;
     shard_.counters.reused_socket_retries.add();
     shard_.shared.retries.charge(request_.model, shard_.loop.now());
+    if (took_over() && leg == Leg::answer) co_return result;  // the worker may have read it all the same
     fresh = true;
   }
 }
 
-http::Task<void> Exchange::run() {
+void Exchange::describe() {
   submission_.model = request_.model;
   submission_.prompt_tokens = request_.prompt_estimate;
   submission_.bytes = Bytes(static_cast<std::int64_t>(request_.body.size()));
@@ -130,30 +151,25 @@ http::Task<void> Exchange::run() {
   submission_.client = request_.client;
   submission_.affinity_key = request_.affinity_key;
   submission_.prompt_key = request_.prompt_key;
-  shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
+}
 
+http::Task<void> Exchange::run() {
+  describe();
+  split();
+  shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
+  return split_ == nullptr ? run_whole() : run_split();
+}
+
+http::Task<void> Exchange::run_whole() {
   AttemptResult result;
   while (true) {
     submission_.attempt = request_.attempts + 1;
     std::shared_ptr<PostedVerdict> verdict;
-    dispatch::Decision decision = shard_.shared.dispatcher.submit(submission_, [&] {
-      verdict = std::make_shared<PostedVerdict>(client_.fiber);
-      return verdict;
-    });
+    dispatch::Decision decision = ask(submission_, verdict);
     if (verdict != nullptr) co_await wait_for(verdict, decision);
     if (const auto* refused = std::get_if<dispatch::Refused>(&decision)) refused_ = *refused;
     auto* const granted = std::get_if<dispatch::Granted>(&decision);
-    if (granted == nullptr) {
-      if (!refused_) {
-        request_.outcome = Outcome::cancelled;
-        request_.fault = "client_gone";
-      } else if (request_.attempts > 0) {
-        answer_failure(result);  // what the last worker said tells more than that there is no other
-      } else {
-        answer_refusal();
-      }
-      co_return;
-    }
+    if (granted == nullptr) co_return answer_unplaced(result);
     const std::shared_ptr<const Upstream> upstream = shard_.fleet->upstream(granted->lease.worker());
     if (upstream == nullptr) {  // removed, or joined, a moment ago: this shard's map is of another moment
       submission_.excluded.add(granted->lease.worker());
@@ -167,17 +183,25 @@ http::Task<void> Exchange::run() {
     lease.end(result.outcome);
     shard_.shared.breakers.answered(upstream->id, result.outcome);
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
-    exclude(*upstream, result.outcome);
-    if (!may_retry(result)) break;
-    shard_.counters.retries.add();
-    co_await back_off();
-    if (client_.gone()) {
-      result.outcome = Outcome::cancelled;
-      result.fault = "client_gone";
-      break;
-    }
+    exclude(submission_, *upstream, result.outcome);
+    const Way way = co_await retry(result, submission_);
+    if (way == Way::over) co_return;
   }
   book(result);
+}
+
+http::Task<Exchange::Way> Exchange::retry(AttemptResult& result, const dispatch::Submission& what) {
+  if (!may_retry(result, what)) {
+    book(result);
+    co_return Way::over;
+  }
+  shard_.counters.retries.add();
+  co_await back_off();
+  if (!client_.gone()) co_return Way::again;
+  result.outcome = Outcome::cancelled;
+  result.fault = "client_gone";
+  book(result);
+  co_return Way::over;
 }
 
 http::Task<void> Exchange::run_at(std::shared_ptr<const FleetMap>, const Upstream& upstream) {
@@ -197,11 +221,11 @@ http::Task<void> Exchange::run_at(std::shared_ptr<const FleetMap>, const Upstrea
   book(result);
 }
 
-void Exchange::exclude(const Upstream& upstream, Outcome outcome) {
-  submission_.excluded.add(upstream.id);
+void Exchange::exclude(dispatch::Submission& what, const Upstream& upstream, Outcome outcome) const {
+  what.excluded.add(upstream.id);
   if (outcome != Outcome::transport_fault || upstream.rank_field.empty()) return;
   for (const auto& other : shard_.fleet->upstreams) {  // its other ranks stand behind the same transport
-    if (other != nullptr && other->engine == upstream.engine) submission_.excluded.add(other->id);
+    if (other != nullptr && other->engine == upstream.engine) what.excluded.add(other->id);
   }
 }
 
@@ -209,13 +233,14 @@ bool Exchange::retryable(const AttemptResult& result) const {
   if (result.answered || result.body_gone || result.outcome == Outcome::client_fault) return false;
   if (result.fault == "total_timeout") return false;
   if (result.outcome == Outcome::transport_fault || result.fault == rank_refused) return true;
+  if (took_over() && result.status == 500) return true;  // the KV may not have come over
   return result.status == 502 || result.status == 503 || result.status == 504 || result.status == 429;
 }
 
-bool Exchange::may_retry(const AttemptResult& result) {
+bool Exchange::may_retry(const AttemptResult& result, const dispatch::Submission& what) {
   const auto& settings = shard_.shared.settings.retry;
   if (!retryable(result) || request_.attempts >= settings.attempts || shard_.shared.draining) return false;
-  if (!shard_.shared.dispatcher.admissible(submission_)) return false;
+  if (!shard_.shared.dispatcher.admissible(what)) return false;
   if (shard_.shared.retries.take(request_.model, shard_.loop.now())) return true;
   shard_.counters.retries_denied.add();
   return false;
@@ -254,6 +279,8 @@ void Exchange::answer_failure(AttemptResult& result) {
     answer_json(shard_, client_, request_, result.status, result.held_body);
     return;
   }
+  const std::string culprit = request_.worker.empty() ? fmt::format("Prefill worker {}", request_.prefill_worker)
+                                                      : fmt::format("Worker {}", request_.worker);
   ApiError error;
   error.code = result.fault;
   if (result.fault == "shutting_down") {
@@ -270,12 +297,23 @@ void Exchange::answer_failure(AttemptResult& result) {
     error.message = result.timed_out ? "The request body did not arrive in time." : "The request body is malformed.";
   } else if (result.timed_out) {
     error.status = 504;
-    error.message = fmt::format("Worker {} did not answer in time.", request_.worker);
+    error.message = fmt::format("{} did not answer in time.", culprit);
   } else {
     error.status = 502;
-    error.message = fmt::format("Worker {} failed to answer this request.", request_.worker);
+    error.message = fmt::format("{} failed to answer this request.", culprit);
   }
   answer_error(shard_, client_, request_, error);
+}
+
+void Exchange::answer_unplaced(AttemptResult& result) {
+  if (!refused_) {
+    request_.outcome = Outcome::cancelled;
+    request_.fault = "client_gone";
+  } else if (request_.attempts > 0 && result.outcome != Outcome::completed) {
+    answer_failure(result);
+  } else {
+    answer_refusal();
+  }
 }
 
 void Exchange::answer_refusal() {

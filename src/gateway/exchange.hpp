@@ -23,16 +23,55 @@ class Exchange {
   http::Task<void> run_at(std::shared_ptr<const FleetMap> fleet, const Upstream& upstream);
 
  private:
+  using Grant = std::optional<dispatch::Granted>;
+  enum class Way : std::uint8_t { on, again, over };
+  /// What a prefill worker told for whoever decodes. Serves once: what it points at may be another request's a moment
+  /// later.
+  struct HandOver {
+    std::string params;  ///< empty: there is nothing to take over, the decode worker prefills
+    Time until{};        ///< from here on it is not used
+  };
+  /// Of a request whose prefill and decode are on separate workers.
+  struct Split {
+    dispatch::Submission prefill;  ///< of the first leg
+    std::optional<HandOver> handed;
+    WorkerId prefilled_at;
+    bool took_over = false;         ///< the last decode worker was told of KV
+    bool fresh_connection = false;  ///< what is told once is not told into a connection that may have died
+  };
+
+  void describe();
+  http::Task<void> run_whole();
+  [[nodiscard]] dispatch::Decision ask(const dispatch::Submission& what, std::shared_ptr<PostedVerdict>& verdict);
   /// Until the dispatcher has told: then `decision` is its grant, or refused_ its refusal, or the client is gone.
   http::Task<void> wait_for(std::shared_ptr<PostedVerdict> verdict, dispatch::Decision& decision);
-  http::Task<AttemptResult> try_worker(const Upstream& upstream, fleet::Lease& lease);
-  /// Notes that this request goes there no more.
-  void exclude(const Upstream& upstream, fleet::Outcome outcome);
-  [[nodiscard]] bool may_retry(const AttemptResult& result);
+  http::Task<AttemptResult> try_worker(const Upstream& upstream, fleet::Lease& lease, Leg leg = Leg::answer);
+  /// Notes that `what` goes there no more.
+  void exclude(dispatch::Submission& what, const Upstream& upstream, fleet::Outcome outcome) const;
+  [[nodiscard]] bool may_retry(const AttemptResult& result, const dispatch::Submission& what);
+  /// Charges for one and pauses; `over` and booked if none may be made or the client went meanwhile.
+  http::Task<Way> retry(AttemptResult& result, const dispatch::Submission& what);
+
+  // prefill.cpp: prefill and decode on separate workers
+  void split();
+  http::Task<void> run_split();
+  /// The dispatcher's grant; or none, and then refused_ is its refusal, or the client is gone.
+  http::Task<void> obtain(const dispatch::Submission& what, Grant& granted);
+  http::Task<Way> prefill(AttemptResult& result);
+  /// Makes the body that goes to the decode worker. What was handed over is used up.
+  void take_over();
+  void suspect_prefill();
+  [[nodiscard]] bool took_over() const { return split_ != nullptr && split_->took_over; }
+  /// Its turn came so late that the KV may be gone.
+  [[nodiscard]] bool too_late() const;
+
   [[nodiscard]] bool retryable(const AttemptResult& result) const;
   http::Task<void> back_off();
   void book(AttemptResult& result);
   void answer_failure(AttemptResult& result);
+  /// To a request that has no worker: the last failure tells more than that there is no other, a refusal, or nothing if
+  /// the client is gone.
+  void answer_unplaced(AttemptResult& result);
   void answer_refusal();
 
   Shard& shard_;
@@ -40,6 +79,7 @@ class Exchange {
   Request& request_;
   dispatch::Submission submission_;
   std::optional<dispatch::Refused> refused_;
+  std::unique_ptr<Split> split_;  ///< null: the request stays whole
 };
 
 /// Writes a whole answer of our own to the client: status, fields of ours, body.

@@ -27,6 +27,14 @@ ModelId FleetControl::model_id(const std::string& served) {
   return at->second;
 }
 
+ModelId FleetControl::dispatched_id(const Engine& engine, const std::string& served) {
+  const ModelId whole = model_id(served);
+  if (engine.role != fleet::Role::prefill) return whole;
+  const auto [at, fresh] = prefill_ids_.try_emplace(whole, ModelId{static_cast<std::uint32_t>(served_.size())});
+  if (fresh) served_.emplace_back();  // no client can call it
+  return at->second;
+}
+
 FleetControl::EnginePtr FleetControl::engine_named(std::string_view name) const {
   const auto at = numbers_.find(name);
   return at == numbers_.end() ? nullptr : engines_[at->second];
@@ -63,6 +71,7 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
   engines_[engine->number] = engine;
 
   engine->setting = setting;
+  engine->role = fleet::role_named(setting.role).value_or(fleet::Role::both);
   engine->url = *url;
   engine->authorization = key->empty() ? "" : "Bearer " + *key;
   engine->kind_known = kind.has_value();
@@ -133,6 +142,7 @@ std::optional<FleetControl::WorkerFacts> FleetControl::facts(WorkerId id) const 
                     engine->kind_known ? std::string(engine->adapter->name()) : "unknown",
                     rank,
                     group_of(*engine, rank.has_value()),
+                    engine->role,
                     engine->rank_honoured,
                     engine->models,
                     engine->last_error};
@@ -154,6 +164,7 @@ void FleetControl::rebuild_map() {
   auto map = std::make_shared<FleetMap>();
   map->upstreams.resize(places_.size());
   map->max_model_len.resize(served_.size(), 0);
+  map->prefill.resize(served_.size());
   std::vector<bool> wanted(served_.size(), false);
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
   for (const auto& engine : engines_) {
@@ -164,6 +175,10 @@ void FleetControl::rebuild_map() {
       const auto id = model_ids_.find(card.id);
       if (id == model_ids_.end()) continue;
       wanted[id->second.value] = true;
+      if (const auto set = prefill_ids_.find(id->second);
+          engine->role == fleet::Role::prefill && set != prefill_ids_.end()) {
+        map->prefill[id->second.value] = set->second;
+      }
       if (card.max_model_len) map->max_model_len[id->second.value] = card.max_model_len->value();
     }
   }

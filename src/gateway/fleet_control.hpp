@@ -50,7 +50,8 @@ class FleetControl {
     std::string url;
     std::string kind;
     std::optional<std::uint32_t> rank;
-    std::string group;                  ///< that it steps with; empty = on its own
+    std::string group;  ///< that it steps with; empty = on its own
+    fleet::Role role = fleet::Role::both;
     std::optional<bool> rank_honoured;  ///< of the engine, see RankJudge; nothing where it has no ranks or none knows
     std::vector<std::string> models;
     std::string last_error;  ///< of the last bad probe, or why it refused its rank
@@ -77,6 +78,7 @@ class FleetControl {
     http::Url url;
     http::Address address;
     std::string authorization;
+    fleet::Role role = fleet::Role::both;
     const engines::Adapter* adapter = nullptr;
     std::vector<Worker> workers;  ///< its ranks, by number, or one
     std::vector<engines::ModelCard> cards;
@@ -86,6 +88,7 @@ class FleetControl {
     bool kind_known = false;
     bool draining = false;
     bool stopped = false;
+    bool role_refused = false;  ///< and said so
     int bad_probes = 0;
     Time models_read = Time::min();
     http::Fiber* fiber = nullptr;
@@ -114,6 +117,7 @@ class FleetControl {
   http::Task<void> scrape(http::Fiber& fiber, Engine& engine);
   http::Task<http::FetchResult> get(http::Fiber& fiber, Engine& engine, std::string_view path);
   void note_bad_probe(Engine& engine);
+  [[nodiscard]] static bool can_have_role(Engine& engine);
   void take_models(Engine& engine, std::vector<engines::ModelCard> cards);
 
   // fleet_ranks.cpp: engines and their workers
@@ -134,6 +138,8 @@ class FleetControl {
 
   void rebuild_map();
   ModelId model_id(const std::string& served);
+  /// As which the dispatcher knows what `engine` does of a model: prefill is a model of its own.
+  ModelId dispatched_id(const Engine& engine, const std::string& served);
   EnginePtr engine_named(std::string_view name) const;
   /// The workers that a name of the operator means, and their engine.
   std::pair<EnginePtr, std::vector<Worker*>> named(std::string_view name) const;
@@ -148,7 +154,8 @@ class FleetControl {
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of every name there ever was
   std::vector<Place> places_;                                  // by WorkerId, also of workers that are gone
   std::map<std::string, ModelId> model_ids_;
-  std::vector<std::string> served_;  // by ModelId
+  std::map<ModelId, ModelId> prefill_ids_;  // of models that had a prefill worker ever
+  std::vector<std::string> served_;         // by ModelId; empty of prefill
   std::shared_ptr<const FleetMap> map_ = std::make_shared<FleetMap>();
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,7 +46,10 @@ struct FleetMap {
   boost::unordered_flat_map<std::string, ModelName, StringHash, std::equal_to<>> names;
   std::vector<ModelName> served;           ///< models some worker serves or the operator named
   std::vector<config::Timeouts> timeouts;  ///< by ModelId
-  bool undiscovered = false;               ///< a worker has not told its models yet
+  /// By ModelId: the set of workers that prefill for it, in the dispatcher's eyes a model of its own; nothing where
+  /// there is no prefill worker.
+  std::vector<std::optional<ModelId>> prefill;
+  bool undiscovered = false;  ///< a worker has not told its models yet
 
   std::vector<std::int64_t> max_model_len;  ///< by ModelId; 0 = not told
 

@@ -1,5 +1,6 @@
 // Asking engines: whether they live, of what kind they are, which models they serve, what they report.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -55,6 +56,7 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
   }
   if (!engine.kind_known) co_await discover_kind(fiber, engine);
   if (engine.stopped) co_return;
+  if (!can_have_role(engine)) co_return note_bad_probe(engine);
   const auto health = co_await get(fiber, engine, engine.adapter->health_path());
   const bool good = health.status == http::ClientStatus::ok && health.code >= 200 && health.code < 300;
   if (engine.stopped) co_return;
@@ -78,6 +80,21 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
   apply_ranks(engine);
   breakers_.probed(engine.workers.front().id, true);
   if (!first) co_await scrape(fiber, engine);
+}
+
+/// Nothing is sent to an engine that would take no part in a hand-over.
+bool FleetControl::can_have_role(Engine& engine) {
+  if (engine.role == fleet::Role::both) return true;
+  if (!engine.kind_known) {
+    engine.last_error = "it has not told yet of which kind it is";
+    return false;
+  }
+  if (engine.adapter->kind() == engines::Kind::vllm) return true;
+  engine.last_error = fmt::format("role {} is possible with vLLM's NIXL connector only, and this is {}",
+                                  fleet::to_string(engine.role), engine.adapter->name());
+  if (!std::exchange(engine.role_refused, true)) spdlog::error("worker {}: {}", engine.name, engine.last_error);
+  engine.kind_known = false;  // what comes back may be another engine
+  return false;
 }
 
 http::Task<void> FleetControl::discover_kind(http::Fiber& fiber, Engine& engine) {
@@ -137,7 +154,7 @@ void FleetControl::take_models(Engine& engine, std::vector<engines::ModelCard> c
   std::vector<std::string> names;
   for (const auto& card : cards) {
     if (ids.size() >= 1024 || served_.size() >= 65536) break;  // an engine cannot grow us without bound
-    ids.push_back(model_id(card.id));
+    ids.push_back(dispatched_id(engine, card.id));
     names.push_back(card.id);
   }
   const bool changed = !engine.discovered || names != engine.models;

@@ -29,7 +29,8 @@ void FleetControl::find_address(Engine& engine) {
 }
 
 std::string FleetControl::group_of(const Engine& engine, bool ranked) const {
-  if (engine.ignores_rank) return "";  // several ranks in one worker make no step with anybody
+  if (engine.ignores_rank) return "";                  // several ranks in one worker make no step with anybody
+  if (engine.role == fleet::Role::prefill) return "";  // what takes one step has no pace to keep
   if (!engine.setting.group.empty()) return engine.setting.group;
   return ranked && engine.setting.sync && settings_.sync ? engine.name : "";
 }
@@ -59,12 +60,13 @@ FleetControl::Worker FleetControl::make_worker(Engine& engine, std::optional<std
   if (!rank && engine.ignores_rank) limit *= static_cast<std::int64_t>(engine.ranks);  // it was meant for each
   Worker worker{{}, rank, rank ? fmt::format("{}@{}", engine.name, *rank) : engine.name, {limit, given > 0}, nullptr};
   std::vector<ModelId> models;
-  for (const auto& model : engine.models) models.push_back(model_id(model));
+  for (const auto& model : engine.models) models.push_back(dispatched_id(engine, model));
   dispatch::WorkerSpec spec;
   spec.name = worker.name;
   spec.models = std::move(models);
   spec.max_in_flight = limit;
   spec.group = group_of(engine, rank.has_value());
+  spec.role = engine.role;
   worker.id = dispatcher_.add_worker(std::move(spec));
   worker.refusals = marks_.refusals(worker.id);
   worker.upstream = upstream_of(engine, worker);

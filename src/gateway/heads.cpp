@@ -107,6 +107,9 @@ void write_receipt(HeadWriter& out, const Request& request) {
     }
     out << "\r\n";
   }
+  if (!request.prefill_worker.empty() || request.kept_whole) {
+    out << "X-Evenkeel-Prefill-Worker: " << (request.kept_whole ? "none" : request.prefill_worker) << "\r\n";
+  }
   out << "X-Evenkeel-Waited-Ms: " << millis(request.queued)
       << "\r\nX-Evenkeel-Attempt: " << static_cast<std::uint64_t>(request.attempts) << "\r\n";
 }
@@ -154,7 +157,9 @@ void append_upstream_head(std::string& out, const Request& request, const Upstre
     if (settings.trust_client_transfer) return !upstream.rank_field.empty() && equals_ignoring_case(name, rank_field);
     return addresses_engine(name);
   });
-  writer << "X-Request-Id: " << request.id << "\r\nAccept-Encoding: identity\r\n" << upstream.rank_field;
+  writer << "X-Request-Id: " << request.id;
+  if (request.prefills > 1) writer << "-" << static_cast<std::uint64_t>(request.prefills);
+  writer << "\r\nAccept-Encoding: identity\r\n" << upstream.rank_field;
   if (!upstream.authorization.empty()) writer << "Authorization: " << upstream.authorization << "\r\n";
   if (request.chunked_up) {
     writer << "Transfer-Encoding: chunked\r\n";

@@ -40,7 +40,9 @@ void answer_ready(Shard& shard, ClientSide& client, Request& request) {
   const FleetMap& fleet = *shard.fleet;
   std::string missing;
   for (const ModelName& model : fleet.served) {
-    if (shard.shared.dispatcher.routable(model.id)) continue;
+    const std::optional<ModelId> prefill = fleet.prefill[model.id.value];
+    const bool prefilled = !prefill || shard.shared.dispatcher.routable(*prefill);
+    if (prefilled && shard.shared.dispatcher.routable(model.id)) continue;
     if (!missing.empty()) missing += ',';
     append_json_string(missing, model.served);
   }

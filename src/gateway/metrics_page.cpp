@@ -183,6 +183,16 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
              &ShardCounters::upstream_connects);
   append_one(out, shards, "evenkeel_upstream_reuses_total", "counter", "Attempts over a kept connection.",
              &ShardCounters::upstream_reuses);
+  append_one(out, shards, "evenkeel_transfers_total", "counter", "Prefills whose KV a decode worker can take over.",
+             &ShardCounters::transfers);
+  append_one(out, shards, "evenkeel_transfers_used_total", "counter", "Those of which a decode worker was told.",
+             &ShardCounters::transfers_used);
+  append_one(out, shards, "evenkeel_transfers_expired_total", "counter",
+             "Those whose lease was at its end before a decode worker was found; the prefill was made again.",
+             &ShardCounters::transfers_expired);
+  append_one(out, shards, "evenkeel_transfers_repeated_total", "counter",
+             "Prefills made again because the decode worker failed.", &ShardCounters::transfers_repeated);
+  append_histogram(out, shards, "evenkeel_prefill_seconds", "At a prefill worker, each time.", &ShardCounters::prefill);
   append_histogram(out, shards, "evenkeel_queue_seconds", "Time in the waiting pool.", &ShardCounters::queue);
   append_histogram(out, shards, "evenkeel_first_byte_seconds", "Arrival to the first byte of the answer.",
                    &ShardCounters::first_byte);

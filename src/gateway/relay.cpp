@@ -16,6 +16,7 @@ using http::ParseStatus;
 
 namespace {
 constexpr std::size_t held_limit = 64U << 10U;        // of an error answer that is gathered before it is sent
+constexpr std::size_t handed_limit = 1U << 20U;       // of a prefill worker's answer
 constexpr std::size_t event_hold_limit = 64U << 10U;  // of an event that is not whole
 constexpr std::size_t tail_limit = 4U << 10U;         // of a plain answer, to find its usage in
 }  // namespace
@@ -52,7 +53,8 @@ void Attempt::take_head(std::string_view bytes) {
   const bool encoded = head.has(http::FieldName::content_encoding);
   const bool is_events = type.size() >= 17 && equals_ignoring_case(type.substr(0, 17), "text/event-stream");
   const bool bodyless = request_.head_only || head.body == BodyKind::none;
-  if (head.status >= 400 && !bodyless) {
+  if (leg_ == Leg::prefill && bodyless) return fail(Outcome::worker_fault, "answer_without_body");
+  if ((head.status >= 400 && !bodyless) || leg_ == Leg::prefill) {
     mode_ = Mode::held;
   } else if (is_events && !encoded && !bodyless && request_.endpoint.dialect != Dialect::opaque) {
     mode_ = Mode::events;
@@ -124,10 +126,11 @@ void Attempt::take_data(std::string_view data) {
   if (data.empty()) return;
   switch (mode_) {
     case Mode::held:
-      if (held_.size() + data.size() <= held_limit) {
+      if (held_.size() + data.size() <= (result_.status < 400 ? handed_limit : held_limit)) {
         held_ += data;
         return;
       }
+      if (result_.status < 400) return fail(Outcome::worker_fault, "answer_too_large");
       mode_ = Mode::plain;  // too long to be a note about an error: it passes as it is
       commit();
       joined_ = std::move(held_);
@@ -262,6 +265,7 @@ void Attempt::commit() {
   if (mode_ != Mode::events) return;
   // A stream may be held for minutes: from here nothing is sent again, so the request's bytes may go.
   shard_.spares.give(request_.body);
+  request_.legs.reset();
   request_.head = nullptr;
   request_.head_bytes = request_.method = request_.target = request_.path = {};
   if (client_.body == nullptr) client_.release_request();
@@ -318,6 +322,12 @@ void Attempt::body_complete() {
   const http::Head& head = parser_.head();
   const bool reusable = head.keep_alive && stream_.is_open() && head.body != BodyKind::until_close &&
                         client_.body == nullptr && up_.clear();
+  if (mode_ == Mode::held && head.status < 400) {
+    settle_usage(find_usage(held_));
+    result_.held_body = std::move(held_);
+    if (reusable) shard_.pool(upstream_).give(std::move(stream_), now());
+    return end(Outcome::completed);
+  }
   if (mode_ == Mode::held) {
     const bool rank_blamed = blames_rank(held_);
     if (reusable) shard_.pool(upstream_).give(std::move(stream_), now());

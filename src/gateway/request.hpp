@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,8 +43,14 @@ struct Request {
   // The body: whole in `body`, or, if `streamed`, its first part.
   std::string body;  ///< as it goes up (edits done)
   bool streamed = false;
-  bool chunked_up = false;       ///< length unknown: goes up chunked
-  std::uint64_t up_length = 0;   ///< Content-Length that goes up, unless chunked_up
+  bool chunked_up = false;      ///< length unknown: goes up chunked
+  std::uint64_t up_length = 0;  ///< Content-Length that goes up, unless chunked_up
+  /// Prefill and decode on separate workers: what the bodies of the two legs are made from.
+  struct LegBodies {
+    std::string whole;
+    std::string prefill;
+  };
+  std::unique_ptr<LegBodies> legs;
   std::uint64_t body_bytes = 0;  ///< size as the client sent it, so far
   BodySkim::Facts facts;
 
@@ -60,8 +67,12 @@ struct Request {
   int status = 0;  ///< sent to the client
   fleet::Outcome outcome = fleet::Outcome::cancelled;
   std::optional<fleet::Refusal> refusal;
-  std::string_view fault;  ///< a literal: what went wrong, for the log
-  std::string worker;      ///< name of the last one tried
+  std::string_view fault;      ///< a literal: what went wrong, for the log
+  std::string worker;          ///< name of the last one tried
+  std::string prefill_worker;  ///< name of the last one tried; empty: the request stayed whole
+  bool kept_whole = false;     ///< though its model has prefill workers
+  int prefills = 0;            ///< that were begun; each goes by an id of its own
+  Duration prefilling{};       ///< at prefill workers
   fleet::Receipt receipt;
   Duration queued{};
   std::optional<Time> first_byte;

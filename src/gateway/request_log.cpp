@@ -34,6 +34,7 @@ void log_request(Shard& shard, const Request& request) {
   record.id = request.id;
   record.model = request.model_label;
   record.worker = request.worker;
+  record.prefill_worker = request.prefill_worker;
   record.client = request.client_label;
   record.endpoint = request.endpoint.label;
   record.stream = request.facts.stream;
@@ -46,6 +47,7 @@ void log_request(Shard& shard, const Request& request) {
   record.output_tokens = request.output_tokens.value();
   record.output_tokens_from = request.output_from;
   record.queue_ms = to_millis(request.queued);
+  if (request.prefills > 0) record.prefill_ms = to_millis(request.prefilling);
   if (request.first_byte) record.first_byte_ms = to_millis(*request.first_byte - request.arrived);
   record.total_ms = to_millis(total);
   record.bytes_in = static_cast<std::int64_t>(request.body_bytes);

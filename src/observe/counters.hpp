@@ -63,6 +63,12 @@ struct alignas(64) ShardCounters {
   Cell output_tokens;
   Cell upstream_connects;
   Cell upstream_reuses;
+  // KV handed over from prefill to decode workers.
+  Cell transfers;           ///< told by a prefill worker
+  Cell transfers_used;      ///< told to a decode worker
+  Cell transfers_expired;   ///< came to their end before a decode worker was found
+  Cell transfers_repeated;  ///< prefills made again because the decode worker failed
+  SecondsHistogram prefill;
   SecondsHistogram queue;
   SecondsHistogram first_byte;
   SecondsHistogram total;

@@ -237,8 +237,9 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   const WorkerId worker = addressed ? worker_of(turn) : WorkerId{};
   if (lines.fault()) return;
   if (asked == "add_worker") {
-    const WorkerId id = dispatcher_.add_worker({std::string(turn.text("name")), models_of(turn),
-                                                turn.whole("limit", least, most), std::string(turn.text("group"))});
+    const WorkerId id =
+        dispatcher_.add_worker({std::string(turn.text("name")), models_of(turn), turn.whole("limit", least, most),
+                                std::string(turn.text("group")), named<fleet::Role>(turn, "role", fleet::all_roles)});
     workers_ = std::max<std::int64_t>(workers_, id.value + 1);
   } else if (asked == "set_state") {
     dispatcher_.set_state(worker, named<dispatch::WorkerState>(turn, "state", states));

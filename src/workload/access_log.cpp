@@ -72,6 +72,7 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.text("id", r.id);
   line.text("model", r.model);
   line.optional_text("worker", r.worker);
+  line.optional_text("prefill_worker", r.prefill_worker);
   line.optional_text("client", r.client);
   line.text("endpoint", r.endpoint);
   line.yes_no("stream", r.stream);
@@ -84,6 +85,7 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.whole("output_tokens", r.output_tokens);
   line.text("output_tokens_from", to_string(r.output_tokens_from));
   line.millis("queue_ms", r.queue_ms);
+  line.millis("prefill_ms", r.prefill_ms);
   line.millis("first_byte_ms", r.first_byte_ms);
   line.millis("total_ms", r.total_ms);
   line.whole("bytes_in", r.bytes_in);
@@ -162,7 +164,8 @@ std::string read_field(std::string_view key, element value, AccessLogRecord& r) 
   std::string fault;
   const auto is = [&](std::string_view wanted, auto& into) { return field(key, value, wanted, into, fault); };
   [[maybe_unused]] const bool known =
-      is("ts", r.ts) || is("id", r.id) || is("model", r.model) || is("worker", r.worker) || is("client", r.client) ||
+      is("ts", r.ts) || is("id", r.id) || is("model", r.model) || is("worker", r.worker) ||
+      is("prefill_worker", r.prefill_worker) || is("prefill_ms", r.prefill_ms) || is("client", r.client) ||
       is("endpoint", r.endpoint) || is("stream", r.stream) || is("outcome", r.outcome) || is("status", r.status) ||
       is("reason", r.reason) || is("refusal", r.refusal) || is("prompt_tokens", r.prompt_tokens) ||
       is("prompt_tokens_from", r.prompt_tokens_from) || is("output_tokens", r.output_tokens) ||

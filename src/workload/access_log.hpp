@@ -20,12 +20,13 @@ using fleet::TokenSource;
 /// record keeps the bytes alive until it is written, and a record that was read lives until the reader's next
 /// line.
 struct AccessLogRecord {
-  std::int64_t ts = 0;        ///< arrival, Unix time in ms
-  std::string_view id;        ///< the request's X-Request-Id
-  std::string_view model;     ///< as the client named it
-  std::string_view worker;    ///< the last worker tried; empty if none
-  std::string_view client;    ///< whom fairness counts it for
-  std::string_view endpoint;  ///< path without query
+  std::int64_t ts = 0;              ///< arrival, Unix time in ms
+  std::string_view id;              ///< the request's X-Request-Id
+  std::string_view model;           ///< as the client named it
+  std::string_view worker;          ///< the last worker tried; empty if none
+  std::string_view prefill_worker;  ///< likewise, where prefill and decode are on separate workers
+  std::string_view client;          ///< whom fairness counts it for
+  std::string_view endpoint;        ///< path without query
   bool stream = false;
   std::string_view outcome;  ///< outcome class
   int status = 0;            ///< HTTP status sent to the client; 0 if none was
@@ -37,6 +38,7 @@ struct AccessLogRecord {
   TokenSource output_tokens_from = TokenSource::none;
   double queue_ms = 0;                  ///< in the waiting pool
   std::optional<double> first_byte_ms;  ///< arrival to first byte of the answer's body; absent if none came
+  std::optional<double> prefill_ms;     ///< at prefill workers; absent if at none
   double total_ms = 0;                  ///< arrival to the last byte, or to the end
   std::int64_t bytes_in = 0;            ///< request body
   std::int64_t bytes_out = 0;           ///< response body

@@ -71,6 +71,30 @@ timeouts = { silence = "1m" }
   EXPECT_EQ(settings->models[0].timeouts.connect, 2s) << "a model takes the fleet's where it has none";
 }
 
+TEST(Load, RolesAreToldByWorker) {
+  const auto settings = of_text(R"(
+transfer_lease = "20s"
+[[workers]]
+url = "http://a:1"
+role = "prefill"
+[[workers]]
+url = "http://b:1"
+role = "decode"
+engine = "vllm"
+[[workers]]
+url = "http://c:1"
+)");
+  ASSERT_TRUE(settings) << why(settings);
+  EXPECT_EQ(settings->transfer_lease, 20s);
+  const auto read_back = of_text(to_toml(*settings));
+  ASSERT_TRUE(read_back) << why(read_back);
+  for (const auto& given : {*settings, *read_back}) {
+    EXPECT_EQ(given.workers[0].role, "prefill");
+    EXPECT_EQ(given.workers[1].role, "decode");
+    EXPECT_EQ(given.workers[2].role, "both");
+  }
+}
+
 TEST(Load, RanksAreToldForAllOrForOne) {
   const auto settings = of_text(R"(
 ranks = 8

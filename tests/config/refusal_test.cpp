@@ -155,6 +155,14 @@ TEST(Ranks, ThatCannotBeAreRefused) {
   EXPECT_EQ(why(of_text(worker + "engine = \"tgi\"\nranks = 1\n")), "");
   EXPECT_SAYS(of_text(worker + "group = \"a b\"\n"), "group \"a b\" is no name");
   EXPECT_SAYS(of_text(worker + "group = \"g\"\nsync = false\n"), "group has no effect with sync = false");
+  EXPECT_SAYS(of_text(worker + "role = \"first\"\n"), "role cannot be \"first\" (allowed: both, prefill, decode)");
+  EXPECT_SAYS(
+      of_text(worker + "role = \"prefill\"\nengine = \"sglang\"\n"),
+      "role = prefill is possible with vLLM's NIXL connector only (allowed: engine = vllm or auto), and this is "
+      "sglang");
+  EXPECT_SAYS(of_text(worker + "role = \"decode\"\nengine = \"llama.cpp\"\n"), "and this is llama.cpp");
+  EXPECT_SAYS(of_text(worker + "role = \"prefill\"\ngroup = \"g\"\n"), "group has no effect with role = prefill");
+  EXPECT_SAYS(of_text("transfer_lease = \"10ms\"\n"), "transfer_lease cannot be \"10ms\"");
   EXPECT_SAYS(of_text(worker + "ranks = 1\nsync = false\n"), "sync = false has no effect with ranks = 1");
   EXPECT_SAYS(of_flags({"--ranks", "1", "--no-sync"}), "sync = false has no effect with ranks = 1");
   EXPECT_SAYS(of_text(worker + "rank = 2\n"), "did you mean \"ranks\"?");

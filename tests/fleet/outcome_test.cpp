@@ -31,7 +31,8 @@ TEST(Refusal, SaysTooManyForContentionAndUnavailableForNoCapacity) {
     (status == 429 ? contention : unavailable).insert(to_string(refusal));
   }
   EXPECT_EQ(contention, (std::set<std::string_view>{"pool_full", "pool_bytes", "wait_too_long", "deadline"}));
-  EXPECT_EQ(unavailable, (std::set<std::string_view>{"no_worker", "all_tried", "shutting_down"}));
+  EXPECT_EQ(unavailable, (std::set<std::string_view>{"no_worker", "all_tried", "shutting_down", "no_prefill_worker",
+                                                     "no_decode_worker"}));
 }
 
 }  // namespace

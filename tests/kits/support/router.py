@@ -47,7 +47,7 @@ class Router:
         self.url = f"http://127.0.0.1:{self.port}"
         self.log_path = pathlib.Path(folder) / f"router-{self.port}.log"
         call = [str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),
-                "--worker-urls", *worker_urls, *map(str, flags)]
+                *(["--worker-urls", *worker_urls] if worker_urls else []), *map(str, flags)]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
