@@ -103,6 +103,8 @@ Result<void> check_combinations(const ServeSettings& s) {
       require(s.health.breaker_open <= s.health.breaker_cap, "health.breaker_open is over health.breaker_cap"),
       require(!s.access_log.empty(), "access_log is empty (allowed: a file, \"-\" for standard output, or \"off\")"),
       require(!s.record.empty(), "record is empty (allowed: a file, or \"off\")"),
+      require(s.record == "off" || s.record != s.access_log,
+              "record and access_log name the same file (allowed: two files, or \"off\")"),
       require(s.record != "-", "record is \"-\" (allowed: a file, or \"off\")"),
   };
   for (const auto& one : all) {

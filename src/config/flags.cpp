@@ -16,6 +16,7 @@ void add_flag(CLI::App& app, const Setting<ServeSettings>& setting, FlagValues& 
     const std::string both = fmt::format("{},!--no-{}", flag, flag.substr(2));
     option = app.add_flag_function(
         both, [&values, flag](std::int64_t count) { values.given[flag] = {count > 0 ? "true" : "false"}; }, doc);
+    option->disable_flag_override();  // "--flag=no" would be read as a count
   } else if (std::holds_alternative<List<ServeSettings>>(setting.value)) {
     option = app.add_option_function<std::vector<std::string>>(
         flag, [&values, flag](const std::vector<std::string>& words) { values.given[flag] = words; }, doc);

@@ -36,14 +36,20 @@ void Breakers::tell(const Changes& changes) {
   for (const auto& [worker, state] : changes) dispatcher_.set_state(worker, state);
 }
 
-bool Breakers::may_eject(std::size_t more) const {
-  std::size_t live = 0, ejected = 0;
+bool Breakers::may_eject(std::span<Entry* const> more) const {
+  constexpr double rounding = 1e-9;
+  double live = 0, ejected = 0;
   for (const Entry& entry : entries_) {
     if (!entry.known || entry.ordered) continue;
-    ++live;
-    if (entry.open) ++ejected;
+    live += share_of_engine(entry);
+    if (entry.open) ejected += share_of_engine(entry);
   }
-  return static_cast<double>(ejected + more) <= settings_.ejection_cap * static_cast<double>(live);
+  for (const Entry* const entry : more) ejected += share_of_engine(*entry);
+  return ejected <= settings_.ejection_cap * live + rounding;
+}
+
+double Breakers::share_of_engine(const Entry& entry) const {
+  return 1 / static_cast<double>(std::max<std::size_t>(1, engines_[entry.engine].workers.size()));
 }
 
 int Breakers::faults(const Entry& entry) const { return entry.worker_faults + engines_[entry.engine].transport_faults; }
@@ -148,7 +154,7 @@ void Breakers::failed(Entry& of, bool by_transport) {
       full.push_back(entry);
     }
   }
-  if (full.empty() || !may_eject(full.size())) return;  // an engine goes with all its ranks or not at all
+  if (full.empty() || !may_eject(full)) return;  // an engine goes with all its ranks or not at all
   for (Entry* const entry : full) open(*entry, by_transport);
 }
 
@@ -164,6 +170,19 @@ void Breakers::answered(WorkerId worker, Outcome outcome) {
     } else if (!worked(of)) {
       return;
     }
+    settle(of, changes);
+  }
+  tell(changes);
+}
+
+void Breakers::refused(WorkerId worker) {
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    Entry& of = entry(worker);
+    if (of.open) return;
+    engine_of(of).troubled = true;
+    open(of, false);
     settle(of, changes);
   }
   tell(changes);

@@ -2,6 +2,7 @@
 
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "config/settings.hpp"
@@ -27,6 +28,8 @@ class Breakers {
   void probed(WorkerId worker, bool good);
   /// Of one attempt. Client faults, back-pressure and cancellations are neither for nor against the worker.
   void answered(WorkerId worker, fleet::Outcome outcome);
+  /// It said that it is not the worker it is taken for: out at once, whatever the cap. Its trials tell when it is.
+  void refused(WorkerId worker);
   void set_draining(WorkerId worker, bool removed);
   void set_active(WorkerId worker);
   /// Opens trials that are due. Call a few times a second.
@@ -74,7 +77,9 @@ class Breakers {
   bool worked(Entry& entry);
   void failed(Entry& entry, bool by_transport);
   /// Whether so many more may be taken out.
-  [[nodiscard]] bool may_eject(std::size_t more) const;
+  [[nodiscard]] bool may_eject(std::span<Entry* const> more) const;
+  /// The cap counts engines: a rank is a part of one.
+  [[nodiscard]] double share_of_engine(const Entry& entry) const;
   void open(Entry& entry, bool by_transport);
   static void close(Entry& entry);
   /// Notes what the dispatcher must be told of the workers of the entry's engine, if anything.

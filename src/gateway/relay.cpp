@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "engines/errors.hpp"
 #include "gateway/attempt.hpp"
+#include "gateway/breakers.hpp"
 #include "gateway/error_body.hpp"
 
 namespace evenkeel::gateway {
@@ -248,6 +249,7 @@ bool Attempt::blames_rank(std::string_view error) {
   shard_.shared.ranks.refused(upstream_.id);
   result_.status = 502;
   result_.fault = rank_refused;
+  shard_.shared.breakers.refused(upstream_.id);
   result_.held_head.clear();
   result_.held_body.clear();
   return true;

@@ -69,6 +69,7 @@ struct Router::Parts {
   }
 
   http::Task<void> housekeep(http::Fiber& fiber);
+  void watch_writers();
   /// Makes the plans that were put off, each when it is due.
   http::Task<void> plan(http::Fiber& fiber);
 
@@ -92,6 +93,8 @@ struct Router::Parts {
   std::uint16_t port = 0;
   std::atomic<bool> stop_asked{false};
   bool clean = true;
+  bool log_warned = false;
+  bool record_warned = false;
 };
 
 Router::Router(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -105,13 +108,13 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
   if (!policy) return tl::unexpected(policy.error());
   std::unique_ptr<observe::LogWriter> recording;
   if (settings.record != "off") {
-    auto opened = observe::LogWriter::open(settings.record);
+    auto opened = observe::LogWriter::open(settings.record, "recording", true);
     if (!opened) return tl::unexpected(opened.error());
     recording = std::move(*opened);
   }
   auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed_of(settings), std::move(recording));
   if (settings.access_log != "off") {
-    auto log = observe::LogWriter::open(settings.access_log);
+    auto log = observe::LogWriter::open(settings.access_log, "access log");
     if (!log) return tl::unexpected(log.error());
     parts->log = std::move(*log);
     parts->shared.access_log = parts->log.get();
@@ -170,12 +173,23 @@ http::Task<void> Router::Parts::plan(http::Fiber& fiber) {
   }
 }
 
+void Router::Parts::watch_writers() {
+  const auto warn_once = [](const observe::LogWriter* writer, std::string_view what, bool& told) {
+    if (writer == nullptr || told || writer->dropped() == 0) return;
+    spdlog::error("the {} loses lines: its disk is full, too slow or gone", what);
+    told = true;
+  };
+  warn_once(log.get(), "access log", log_warned);
+  warn_once(record.get(), "recording", record_warned);
+}
+
 http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
   constexpr Duration beat = std::chrono::milliseconds(20);
   while (!stop_asked.load() && signals.load() == 0) {
     co_await fiber.sleep_until(fiber.loop().now() + beat);
     dispatcher.tick();
     breakers.tick();
+    watch_writers();
   }
   spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(),
                to_seconds(settings.drain_timeout));

@@ -17,14 +17,17 @@ namespace evenkeel::observe {
 /// lines are dropped and counted, requests are not.
 class LogWriter {
  public:
-  /// `path` "-" is standard output; a file is appended to and made with mode 0640.
-  [[nodiscard]] static Result<std::unique_ptr<LogWriter>> open(const std::string& path);
+  /// `path` "-" is standard output; a file is appended to, from a new line on, and made with mode 0640. `what` names it
+  /// in errors. `alone`: refused while another process has it open so.
+  [[nodiscard]] static Result<std::unique_ptr<LogWriter>> open(const std::string& path, std::string_view what,
+                                                               bool alone = false);
   ~LogWriter();
   LogWriter(const LogWriter&) = delete;
   LogWriter& operator=(const LogWriter&) = delete;
 
   /// `line` ends with LF. Thread-safe.
   void append(std::string_view line);
+  /// Lines that came too fast or that could not be written.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   static constexpr std::size_t limit = 16U << 20U;
@@ -32,7 +35,7 @@ class LogWriter {
  private:
   LogWriter(int fd, bool owned);
   void run();
-  void write_out(std::string_view bytes) const;
+  void write_out(std::string_view bytes);
 
   int fd_;
   bool owned_;

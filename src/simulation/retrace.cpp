@@ -22,6 +22,7 @@ namespace {
 using workload::JsonFields;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t most_tokens = std::int64_t{1} << 40U;  // sums of them stay far from overflow
 constexpr std::int64_t most_workers = 1 << 20;
 constexpr std::int64_t most_models = 1 << 20;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
@@ -175,8 +176,8 @@ std::shared_ptr<const affinity::PromptChain> prefix_of(const JsonFields& turn) {
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
-  what.prompt_tokens = Tokens(turn.whole("prompt", least, most));
-  what.bytes = Bytes(turn.whole("bytes", 0, most));
+  what.prompt_tokens = Tokens(turn.whole("prompt", -most_tokens, most_tokens));
+  what.bytes = Bytes(turn.whole("bytes", 0, most_tokens));
   what.priority = turn.whole("priority", least, most);
   what.client = {static_cast<std::uint64_t>(turn.whole("client", least, most))};
   what.affinity_key = static_cast<std::uint64_t>(turn.whole("affinity", least, most));
@@ -213,8 +214,8 @@ void World::submit(const dispatch::Submission& submission) {
 
 void World::end(const JsonFields& turn, workload::LineReader& lines) {
   player.lease_before.outcome = named<fleet::Outcome>(turn, "outcome", fleet::all_outcomes);
-  player.lease_before.prompt_tokens = Tokens(turn.whole("prompt", 0, most));
-  player.lease_before.output_tokens = Tokens(turn.whole("output", 0, most));
+  player.lease_before.prompt_tokens = Tokens(turn.whole("prompt", 0, most_tokens));
+  player.lease_before.output_tokens = Tokens(turn.whole("output", 0, most_tokens));
   player.lease_before.had_output = turn.whole("had_output", 0, 1) != 0;
   player.lease_before.held = Duration(turn.whole("held", 0, most));
   const auto lease = leases_.find({static_cast<std::uint64_t>(turn.whole("request", 0, most))});

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -44,10 +45,14 @@ class JsonFields {
     if (object_[key].get(value) != simdjson::SUCCESS) reject(key, "a text");
     return value;
   }
+  /// Empty if it is none.
   [[nodiscard]] simdjson::dom::array array(std::string_view key) const {
+    static simdjson::dom::parser parser;
+    static const simdjson::dom::array empty = parser.parse(std::string("[]")).get_array();
     simdjson::dom::array value;
-    if (object_[key].get(value) != simdjson::SUCCESS) reject(key, "a list");
-    return value;
+    if (object_[key].get(value) == simdjson::SUCCESS) return value;
+    reject(key, "a list");
+    return empty;
   }
   void reject(std::string_view key, std::string_view allowed) const {
     simdjson::dom::element found;

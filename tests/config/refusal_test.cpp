@@ -80,6 +80,9 @@ TEST(Flags, AreHeldToTheSameRules) {
   EXPECT_SAYS(of_flags({"--silence-timeout", "soon"}), "--silence-timeout");
   EXPECT_SAYS(of_flags({"--retry-budget", "10%"}), "--retry-budget");
   EXPECT_THROW((void)parsed({"--prot", "1"}), CLI::ParseError);
+  for (const char* flag : {"--no-sync=maybe", "--sync=5", "--receipts=x", "--no-receipts=-3"}) {
+    EXPECT_THROW((void)parsed({flag}), CLI::ParseError) << flag;
+  }
   EXPECT_THROW((void)parsed({"--port", "1", "--port", "2"}), CLI::ParseError);
 }
 

@@ -274,6 +274,28 @@ TEST_F(RankBreakersTest, FaultsOfTheTransportAreOfTheEngineWhicheverRankMeetsThe
   EXPECT_EQ(states(), "rrrrrr") << "one answer, and the engine is there again";
 }
 
+TEST_F(RankBreakersTest, TheCapCountsEnginesHoweverManyRanksTheyHave) {
+  build_engines({6, 1});  // a cap of half the workers would keep the dead engine, and everything would go there
+  answer(0, Outcome::transport_fault, 4);
+  EXPECT_EQ(states(), "uuuuuur");
+  answer(6, Outcome::transport_fault, 9);
+  EXPECT_EQ(states(), "uuuuuur") << "not all engines";
+}
+
+TEST_F(RankBreakersTest, ARankThatRefusesItselfIsOutAtOnceWhateverTheCap) {
+  build_engines({4});
+  for (std::uint32_t rank = 1; rank < 4; ++rank) breakers->refused(WorkerId{rank});
+  EXPECT_EQ(states(), "ruuu");
+  answer(1, Outcome::worker_fault, 9);  // as an attempt it is a fault like another
+  EXPECT_EQ(states(), "ruuu");
+  pass(seconds(2));
+  EXPECT_EQ(states(), "rttt");
+  breakers->refused(WorkerId{1});
+  answer(1, Outcome::worker_fault);
+  answer(2, Outcome::completed);
+  EXPECT_EQ(states(), "rurt") << "there now, or still not";
+}
+
 TEST_F(RankBreakersTest, AFailedTrialIsOneForAllAndDoublesOnce) {
   build_engines({3, 3});
   answer(0, Outcome::transport_fault, 4);

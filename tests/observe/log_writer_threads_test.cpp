@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -33,7 +34,7 @@ class LogWriterTest : public ::testing::Test {
 TEST_F(LogWriterTest, LinesOfManyThreadsArriveWholeAndOnce) {
   constexpr int threads = 4, each = 5000;
   {
-    auto log = LogWriter::open(path("log"));
+    auto log = LogWriter::open(path("log"), "access log");
     ASSERT_TRUE(log) << log.error().message;
     std::vector<std::thread> writers;
     for (int t = 0; t < threads; ++t) {
@@ -58,7 +59,7 @@ TEST_F(LogWriterTest, LinesOfManyThreadsArriveWholeAndOnce) {
 TEST_F(LogWriterTest, AppendsToWhatIsThere) {
   std::ofstream(path("log")) << "before\n";
   {
-    auto log = LogWriter::open(path("log"));
+    auto log = LogWriter::open(path("log"), "access log");
     ASSERT_TRUE(log);
     (*log)->append("after\n");
   }
@@ -69,8 +70,42 @@ TEST_F(LogWriterTest, AppendsToWhatIsThere) {
   EXPECT_EQ(first + "," + second, "before,after");
 }
 
+TEST_F(LogWriterTest, ALineThatACrashLeftUnfinishedIsEndedFirst) {
+  std::ofstream(path("log")) << "whole\nhalf";
+  {
+    auto log = LogWriter::open(path("log"), "access log");
+    ASSERT_TRUE(log);
+    (*log)->append("after\n");
+  }
+  std::ifstream file(path("log"));
+  const std::string all((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(all, "whole\nhalf\nafter\n");
+}
+
+TEST_F(LogWriterTest, AFileForOneIsRefusedToASecond) {
+  const auto first = LogWriter::open(path("log"), "recording", true);
+  ASSERT_TRUE(first);
+  const auto second = LogWriter::open(path("log"), "recording", true);
+  ASSERT_FALSE(second);
+  EXPECT_NE(second.error().message.find("the recording \"" + path("log") + "\": another process"), std::string::npos)
+      << second.error().message;
+}
+
+TEST_F(LogWriterTest, LinesThatAFullDiskDoesNotTakeAreCounted) {
+  auto log = LogWriter::open("/dev/full", "access log");
+  ASSERT_TRUE(log) << log.error().message;
+  for (int i = 0; i < 7; ++i) (*log)->append("a line\n");
+  while ((*log)->dropped() < 7) std::this_thread::yield();
+  EXPECT_EQ((*log)->dropped(), 7U);
+}
+
+TEST_F(LogWriterTest, APipeThatNobodyReadsIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(LogWriter::open(path("pipe"), "access log"));
+}
+
 TEST_F(LogWriterTest, ANewFileIsNotForEverybody) {
-  auto log = LogWriter::open(path("log"));
+  auto log = LogWriter::open(path("log"), "access log");
   ASSERT_TRUE(log);
   struct stat about {};
   ASSERT_EQ(::stat(path("log").c_str(), &about), 0);
@@ -78,7 +113,7 @@ TEST_F(LogWriterTest, ANewFileIsNotForEverybody) {
 }
 
 TEST_F(LogWriterTest, SaysWhichFileCannotBeOpened) {
-  const auto log = LogWriter::open(path("no/such/folder"));
+  const auto log = LogWriter::open(path("no/such/folder"), "access log");
   ASSERT_FALSE(log);
   EXPECT_NE(log.error().message.find(path("no/such/folder")), std::string::npos) << log.error().message;
 }
@@ -88,7 +123,7 @@ TEST_F(LogWriterTest, ADiskThatDoesNotTakeThemCostsWholeLinesAndTheyAreCounted) 
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   const int reader = ::open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   ASSERT_GE(reader, 0);
-  auto log = LogWriter::open(path("pipe"));
+  auto log = LogWriter::open(path("pipe"), "access log");
   ASSERT_TRUE(log) << log.error().message;
   const std::string filler(4000, '.');
   std::uint64_t appended = 0;

@@ -230,6 +230,29 @@ TEST_F(Retrace, AMissingLineIsNoticedByItsNumber) {
   EXPECT_NE(result.error().message.find("turn 100 is missing"), std::string::npos) << result.error().message;
 }
 
+/// Each value of each kind of line, replaced by others: an error, a difference, or none if it does not matter; never
+/// more than that.
+TEST_F(Retrace, NoDamageToAFieldIsMoreThanAnErrorOrADifference) {
+  const std::string recording = a_day("auto", 8, 150);
+  std::vector<std::string> lines;
+  std::istringstream in(recording);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  Random random(9);
+  constexpr std::array others = {"0", "-1", "9223372036854775807", "1.5", "[]", "[0]", "\"x\"", "null", "{}"};
+  for (int i = 0; i < 400; ++i) {
+    std::vector<std::string> damaged = lines;
+    std::string& line = damaged[random.below(damaged.size())];
+    std::vector<std::size_t> colons;
+    for (std::size_t at = line.find(':'); at != std::string::npos; at = line.find(':', at + 1)) colons.push_back(at);
+    const std::size_t begin = colons[random.below(colons.size())] + 1;
+    const std::size_t end = line[begin] == '[' ? line.find_last_of(']') + 1 : line.find_first_of(",}", begin);
+    line.replace(begin, end - begin, others[random.below(others.size())]);
+    std::string all;
+    for (const std::string& each : damaged) all += each + "\n";
+    (void)of(all);
+  }
+}
+
 TEST_F(Retrace, WhatIsNoRecordingIsRefusedWithItsLine) {
   const std::string head = a_day("balance", 6, 0).substr(0, a_day("balance", 6, 0).find('\n') + 1);
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -246,6 +269,11 @@ TEST_F(Retrace, WhatIsNoRecordingIsRefusedWithItsLine) {
       {head + "{\"n\":1,\"at\":0,\"ask\":\"ended\",\"request\":5,\"outcome\":\"completed\",\"prompt\":1,\"output\":1,"
               "\"had_output\":1,\"held\":1}\n",
        "was not given"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"tick\",\"read\":0}\n", "field \"read\""},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"tick\",\"became\":\"x\"}\n", "field \"became\""},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"add_worker\",\"name\":\"w\",\"limit\":1,\"group\":\"\"}\n",
+       "field \"models\" is missing"},
+      {head + "{\"n\":1,\"at\":0,\"ask\":\"submit\",\"model\":0,\"prompt\":9223372036854775807}\n", "field \"prompt\""},
       {"{\"evenkeel_recording\":2}\n", "evenkeel_recording"},
   };
   for (const auto& [recording, why] : cases) {
