@@ -11,7 +11,7 @@
 #include "config/table.hpp"
 #include "engines/adapter.hpp"
 #include "http/address.hpp"
-#include "routing/spec.hpp"
+#include "routing/policy.hpp"
 
 namespace evenkeel::config {
 namespace {
@@ -75,6 +75,12 @@ std::string policy_name(const ServeSettings& s) {
   return spec ? spec->name : s.policy;
 }
 
+/// Whether the policy makes forecasts. One that cannot be made is refused elsewhere.
+bool forecasts(const ServeSettings& s) {
+  const auto policy = routing::make_policy(s.policy);
+  return !policy || (*policy)->forecasts() != nullptr;
+}
+
 /// Settings that were changed and can have no effect, or contradict each other. A default that another
 /// setting overrules is nobody's mistake and passes.
 Result<void> check_combinations(const ServeSettings& s) {
@@ -102,6 +108,12 @@ Result<void> check_combinations(const ServeSettings& s) {
       require(s.retry.backoff <= s.retry.backoff_cap, "retry.backoff is over retry.backoff_cap"),
       require(s.health.breaker_open <= s.health.breaker_cap, "health.breaker_open is over health.breaker_cap"),
       require(!s.access_log.empty(), "access_log is empty (allowed: a file, \"-\" for standard output, or \"off\")"),
+      require(!s.forecast_file.empty() && s.forecast_file != "-",
+              fmt::format("forecast_file is \"{}\" (allowed: a file, or \"off\")", s.forecast_file)),
+      ineffective(s.forecast_file != defaults.forecast_file, s.forecast_file != "off" && !forecasts(s),
+                  fmt::format("forecast_file has no effect with policy \"{}\", which makes no forecasts (allowed with: "
+                              "brh, ioh, with a horizon over 0)",
+                              s.policy)),
       require(!s.record.empty(), "record is empty (allowed: a file, or \"off\")"),
       require(s.record == "off" || s.record != s.access_log,
               "record and access_log name the same file (allowed: two files, or \"off\")"),

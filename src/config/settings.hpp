@@ -98,9 +98,10 @@ struct ServeSettings {
   HealthSettings health;
   PoolSettings pool;
   LimitSettings limits;
-  std::string access_log = "off";  ///< a file, "-" for standard output, or "off"
-  std::string record = "off";      ///< a file for all that decisions rest on, or "off"
-  bool receipts = true;            ///< X-Evenkeel-* on answers
+  std::string access_log = "off";     ///< a file, "-" for standard output, or "off"
+  std::string record = "off";         ///< a file for all that decisions rest on, or "off"
+  std::string forecast_file = "off";  ///< what forecasts have learned, kept from run to run, or "off"
+  bool receipts = true;               ///< X-Evenkeel-* on answers
   bool metrics_on_public_port = false;
   bool trust_client_transfer = false;  ///< keep transfer and rank fields that clients send
   bool forward_authorization = false;  ///< pass the client's Authorization to workers

@@ -106,6 +106,8 @@ vector<Setting<ServeSettings>> top_level() {
       {"", "access_log", "--access-log", Text<S>{&S::access_log, {}}, "A file, \"-\" for standard output, or \"off\""},
       {"", "record", "--record", Text<S>{&S::record, {}},
        "A file for all that decisions rest on, see docs/recording.md, or \"off\""},
+      {"", "forecast_file", "--forecast-file", Text<S>{&S::forecast_file, {}},
+       "A file that keeps what forecasts have learned from run to run, see docs/forecast.md, or \"off\""},
       {"", "receipts", "--receipts", Switch<S>{&S::receipts}, "X-Evenkeel-* fields on answers"},
       {"", "metrics_on_public_port", "--metrics-on-public-port", Switch<S>{&S::metrics_on_public_port},
        "Serve /metrics to clients too"},

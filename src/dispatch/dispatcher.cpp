@@ -105,6 +105,23 @@ void Dispatcher::forget_prefixes(WorkerId id) {
   prefixes_.forget(id);
 }
 
+void Dispatcher::recall(ModelId model, std::span<const forecast::EndedRequest> ended) {
+  const Turn turn(*this, ask::Recall{model, ended});
+  if (auto* const forecasts = policy_->forecasts()) forecasts->recall(model, ended);
+}
+
+std::vector<forecast::ForecastStatus> Dispatcher::forecasts() const {
+  const std::lock_guard lock(mutex_);
+  const auto* const forecasts = policy_->forecasts();
+  return forecasts == nullptr ? std::vector<forecast::ForecastStatus>() : forecasts->statuses();
+}
+
+void Dispatcher::copy_history(ModelId model, std::vector<forecast::EndedRequest>& to) const {
+  const std::lock_guard lock(mutex_);
+  to.clear();
+  if (const auto* const forecasts = policy_->forecasts()) forecasts->copy_history(model, to);
+}
+
 std::vector<WorkerStatus> Dispatcher::workers() const {
   const std::lock_guard lock(mutex_);
   const Time now = clock_.now();
@@ -196,7 +213,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
   granted.lease.expect_hit(hit);
   prefixes_.placed(worker.id, submission, now);
-  if (wants_running_) worker.running_leases.add(granted.lease, submission.prompt_key);
+  if (wants_running_) worker.running_leases.add(granted.lease, submission.model, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
   receipt.policy = worker.spec.role == fleet::Role::prefill ? prefill_policy_.name() : policy_->acting();
@@ -253,7 +270,7 @@ fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission)
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
   prefixes_.placed(worker, submission, turn.now);
-  if (wants_running_) record.running_leases.add(lease, submission.prompt_key);
+  if (wants_running_) record.running_leases.add(lease, submission.model, submission.prompt_key);
   roster_.note_change(record, turn.now);
   return lease;
 }

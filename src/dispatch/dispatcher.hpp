@@ -91,6 +91,14 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
   [[nodiscard]] bool routable(ModelId model) const;
 
+  // --- what the policy's forecasts have learned; nothing of a policy that makes none ---
+  /// Teaches them what requests of an earlier run were like, oldest first; some microseconds each under the lock.
+  void recall(ModelId model, std::span<const forecast::EndedRequest> ended);
+  [[nodiscard]] std::vector<forecast::ForecastStatus> forecasts() const;
+  /// The last requests of the model that ended, oldest first. With capacity for forecast::history_length the lock is
+  /// held for a move of 200 kB.
+  void copy_history(ModelId model, std::vector<forecast::EndedRequest>& to) const;
+
   // --- requests ---
   using MakeWaiter = std::function<std::shared_ptr<Waiter>()>;
   /// `make_waiter` is called only if the request must wait, and must not call the dispatcher; the waiter may be told

@@ -101,6 +101,16 @@ struct Put {
     name("set_alarm");
     put(out, ",\"on\":{}", of.on ? 1 : 0);
   }
+  void operator()(const ask::Recall& of) const {
+    name("recall");
+    put(out, ",\"model\":{},\"ended\":[", of.model.value);
+    bool first = true;
+    for (const auto& ended : of.ended) {
+      put(out, "{}[{},{},{},{}]", std::exchange(first, false) ? "" : ",", ended.prompt_tokens, ended.output_tokens,
+          ended.completed ? 1 : 0, as_signed(ended.prompt_key));
+    }
+    out += ']';
+  }
   void operator()(const ask::Submit& of) const {
     name("submit");
     put_submission(out, of.submission);

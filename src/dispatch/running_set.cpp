@@ -2,7 +2,7 @@
 
 namespace evenkeel::dispatch {
 
-void RunningSet::add(fleet::Lease& lease, std::uint64_t prompt_key) {
+void RunningSet::add(fleet::Lease& lease, ModelId model, std::uint64_t prompt_key) {
   if (vacant_.empty()) {
     vacant_.push_back(static_cast<std::uint32_t>(places_.size()));
     places_.emplace_back();
@@ -12,6 +12,7 @@ void RunningSet::add(fleet::Lease& lease, std::uint64_t prompt_key) {
   Place& place = places_[number];
   place.id = lease.request();
   place.prompt_tokens = lease.prompt_tokens();
+  place.model = model;
   place.prompt_key = prompt_key;
   place.at = order_.size();
   place.generated.store(0, std::memory_order_relaxed);
@@ -31,7 +32,7 @@ void RunningSet::append_to(std::vector<fleet::RunningView>& views, const BooksRe
   for (const std::uint32_t number : order_) {
     const Place& place = places_[number];
     const std::int64_t generated = books.value(place.generated.load(std::memory_order_relaxed));
-    views.push_back({place.id, place.prompt_tokens, generated, place.prompt_key});
+    views.push_back({place.id, place.prompt_tokens, generated, place.prompt_key, place.model});
   }
 }
 

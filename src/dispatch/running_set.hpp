@@ -14,7 +14,7 @@ namespace evenkeel::dispatch {
 class RunningSet {
  public:
   /// The lease must be freshly made; its end is to be told by remove().
-  void add(fleet::Lease& lease, std::uint64_t prompt_key);
+  void add(fleet::Lease& lease, ModelId model, std::uint64_t prompt_key);
   void remove(std::uint32_t place);
   [[nodiscard]] std::size_t size() const { return order_.size(); }
   void append_to(std::vector<fleet::RunningView>& views, const BooksReader& books) const;
@@ -23,6 +23,7 @@ class RunningSet {
   struct Place {
     RequestId id;
     Tokens prompt_tokens;
+    ModelId model;
     std::uint64_t prompt_key = 0;
     std::size_t at = 0;  ///< in order_
     fleet::LeaseProgress generated{0};

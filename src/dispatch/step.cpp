@@ -114,8 +114,8 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   prefixes_.begin_view(workers_view_);
   request.hits = prefixes_.view_now(submission);
   placements_.clear();
-  planner().plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made()}, now, random_,
-                 placements_);
+  planner().plan(std::span(&request, 1), {workers_view_, options_.prompt_weight, steps_made(), submission.model}, now,
+                 random_, placements_);
   if (placements_.empty()) return std::nullopt;
   const fleet::Placement& wish = placements_.front();
   const bool sound =
@@ -160,7 +160,7 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
     if (!view_waiting(model)) return;
     if (wants_running_) view_running();
     placements_.clear();
-    planner().plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made()}, now, random_, placements_);
+    planner().plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made(), id}, now, random_, placements_);
     std::size_t placed = 0;
     const std::uint64_t capped_before = model.pool.ever_capped();
     for (const fleet::Placement& wish : placements_) {

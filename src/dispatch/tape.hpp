@@ -9,6 +9,7 @@
 #include "dispatch/worker.hpp"
 #include "fleet/books.hpp"
 #include "fleet/view.hpp"
+#include "forecast/history.hpp"
 
 namespace evenkeel::dispatch {
 
@@ -47,6 +48,10 @@ struct ForgetPrefixes {
 struct SetAlarm {
   bool on;
 };
+struct Recall {
+  ModelId model;
+  std::span<const forecast::EndedRequest> ended;
+};
 struct Submit {
   const Submission& submission;
 };
@@ -71,8 +76,8 @@ struct Close {};
 
 using Ask =
     std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetStepTime, ask::Report,
-                 ask::SetPrefixCache, ask::ForgetPrefixes, ask::SetAlarm, ask::Submit, ask::LeaseAt, ask::Cancel,
-                 ask::Ended, ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
+                 ask::SetPrefixCache, ask::ForgetPrefixes, ask::SetAlarm, ask::Recall, ask::Submit, ask::LeaseAt,
+                 ask::Cancel, ask::Ended, ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
 
 /// Runs along with a dispatcher, so that its decisions can be made again exactly: a recorder notes what is asked, what
 /// is read from books that other threads write meanwhile, and what comes of it; a player puts back what was read and

@@ -21,6 +21,7 @@ struct RunningView {
   Tokens prompt_tokens;
   std::int64_t generated = 0;    ///< output tokens so far: its age
   std::uint64_t prompt_key = 0;  ///< hash of the prompt or its template; 0 = none
+  ModelId model;
 };
 
 /// Which part of a request a worker does: all of it, the prefill alone, whose KV another then takes over, or the decode
@@ -75,6 +76,7 @@ struct FleetView {
   std::span<const WorkerView> workers;
   double prompt_weight = 0.2;  ///< what a prompt token to be computed counts, in output tokens
   std::int64_t step = 0;       ///< decode steps the workers have made together; 0 if nobody counts them
+  ModelId model;               ///< that the waiting ask for; all of these workers serve it
 };
 
 /// One waiting request as a policy sees it. `candidates` are indices into FleetView::workers, ascending; all are

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -14,19 +13,13 @@
 
 #include "base/text.hpp"
 #include "forecast/features.hpp"
+#include "forecast/text_lines.hpp"
 
 namespace evenkeel::forecast {
 
 namespace {
 
 constexpr std::string_view magic = "evenkeel-forecast 1";
-
-/// FNV-1a: against disks and editors, not against malice.
-std::uint64_t checksum(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
 
 void append_trees(std::string& out, std::string_view name, const BoostedTrees& trees) {
   const auto at = std::back_inserter(out);
@@ -42,39 +35,6 @@ void append_trees(std::string& out, std::string_view name, const BoostedTrees& t
       }
     }
   }
-}
-
-/// Takes lines off a text and remembers where it is.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {}
-
-  /// The words of the next line; none at the end.
-  [[nodiscard]] std::vector<std::string_view> next() {
-    if (text_.empty()) return {};
-    ++number_;
-    const std::size_t end = std::min(text_.find('\n'), text_.size());
-    line_ = text_.substr(0, end);
-    text_.remove_prefix(std::min(end + 1, text_.size()));
-    return split(line_, ' ');
-  }
-  [[nodiscard]] tl::unexpected<Error> wrong(std::string_view allowed) const {
-    return failure(fmt::format("line {}: \"{}\" is not {}", number_, line_.substr(0, 80), allowed));
-  }
-  [[nodiscard]] tl::unexpected<Error> wrong_tree(const Error& error) const {
-    return failure(fmt::format("the tree that ends in line {}: {}", number_, error.message));
-  }
-  [[nodiscard]] bool at_end() const { return text_.empty(); }
-
- private:
-  std::string_view text_;
-  std::string_view line_;
-  int number_ = 1;  ///< of the last line taken; the first is not in the text
-};
-
-std::optional<std::uint64_t> number(std::string_view word, std::uint64_t most) {
-  const auto value = parse_unsigned(word);
-  return value && *value <= most ? value : std::nullopt;
 }
 
 /// The float nearest to the words: what was written with nine digits comes back to the bit.
@@ -125,21 +85,11 @@ Result<BoostedTrees> parse_trees(Lines& lines, std::string_view name, BoostedTre
       if (!node) return lines.wrong("\"FEATURE THRESHOLD LEFT l|r\" or \"leaf VALUE\"");
       nodes.push_back(*node);
     }
-    if (auto added = trees.add_tree(nodes, feature_names.size()); !added) return lines.wrong_tree(added.error());
+    if (auto added = trees.add_tree(nodes, feature_names.size()); !added) {
+      return failure(fmt::format("the tree that ends in line {}: {}", lines.line(), added.error().message));
+    }
   }
   return trees;
-}
-
-/// The text before the line of the checksum, if that is right.
-Result<std::string_view> without_checksum(std::string_view text) {
-  constexpr std::string_view word = "checksum ";
-  const std::size_t at = text.rfind(word);
-  if (at == std::string_view::npos || at == 0 || text[at - 1] != '\n') return failure("it ends without a checksum");
-  const std::string_view body = text.substr(0, at);
-  if (text.substr(at + word.size()) != fmt::format("{:016x}\n", checksum(body))) {
-    return failure("its checksum is not that of its content: it was cut, changed or damaged");
-  }
-  return body;
 }
 
 }  // namespace
@@ -149,7 +99,8 @@ std::string to_text(const LearnedModel& model) {
                                 model.requests, model.samples, fmt::join(feature_names, " "));
   append_trees(out, "within", model.within);
   append_trees(out, "remaining", model.remaining);
-  return out + fmt::format("checksum {:016x}\n", checksum(out));
+  append_checksum(out);
+  return out;
 }
 
 Result<LearnedModel> parse_learned_model(std::string_view text) {
@@ -189,20 +140,9 @@ Result<LearnedModel> parse_learned_model(std::string_view text) {
 }
 
 Result<LearnedModel> read_learned_model(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    return failure(fmt::format("model \"{}\": {}", path, error ? error.message() : "is no regular file"));
-  }
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return failure(fmt::format("model \"{}\": {}", path, error.message()));
-  if (size > largest_model_file) {
-    return failure(fmt::format("model \"{}\" has {} bytes; allowed: {}", path, size, largest_model_file));
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.read(text.data(), static_cast<std::streamsize>(size));
-  if (!file) return failure(fmt::format("model \"{}\" cannot be read", path));
-  auto model = parse_learned_model(text);
+  const auto text = read_whole("model", path, largest_model_file);
+  if (!text) return tl::unexpected(text.error());
+  auto model = parse_learned_model(*text);
   if (!model) return failure(fmt::format("model \"{}\": {}", path, model.error().message));
   return model;
 }

@@ -45,6 +45,9 @@ class FleetControl {
   bool activate(std::string_view name);
   bool set_max_in_flight(std::string_view name, std::int64_t limit);
 
+  /// Of a model by the name that its engines serve it by; of one not met yet a new one.
+  ModelId model_id(const std::string& served);
+
   struct WorkerFacts {
     std::string engine;  ///< its name
     std::string url;
@@ -137,7 +140,6 @@ class FleetControl {
   static void find_address(Engine& engine);
 
   void rebuild_map();
-  ModelId model_id(const std::string& served);
   /// As which the dispatcher knows what `engine` does of a model: prefill is a model of its own.
   ModelId dispatched_id(const Engine& engine, const std::string& served);
   EnginePtr engine_named(std::string_view name) const;

@@ -337,7 +337,7 @@ Intake::Status Intake::understand(Request& request) {
   request.timeouts = fleet.timeouts.at(name->id.value);
   if (const BodySkim::Range& text = facts.text; !request.streamed && text.begin < text.end) {
     const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
-    request.prompt_key = prompt_key(value, name->id, shard_.shared.prompt_salt);
+    request.prompt_key = prompt_key(value, shard_.shared.prompt_salt);
   }
   if (name->alias && facts.has_model) apply_alias(request, *name);
   estimate(request);

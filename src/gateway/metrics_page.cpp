@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "gateway/breakers.hpp"
+#include "gateway/forecast_keeper.hpp"
 
 namespace evenkeel::gateway {
 
@@ -148,10 +149,50 @@ void append_ranks(std::string& out, const RankMarks& ranks) {
   }
 }
 
+template <class Value>
+void append_by_model(std::string& out, const std::vector<forecast::ForecastStatus>& all, const ModelNames::All& names,
+                     std::string_view name, std::string_view help, Value value) {
+  append_help(out, name, "gauge", help);
+  for (const auto& one : all) {
+    const auto model = names.find(one.model);
+    if (model == names.end()) continue;
+    append_sample(out, name, fmt::format("model=\"{}\"", label_value(model->second)), value(one));
+  }
+}
+
+/// Nothing under a policy that makes no forecasts.
+void append_forecasts(std::string& out, std::vector<forecast::ForecastStatus> all, const ModelNames::All& names) {
+  if (all.empty()) return;
+  append_by_model(out, all, names, "evenkeel_forecast_ended", "Ended requests that the forecast remembers.",
+                  [](const auto& one) { return static_cast<double>(one.ended); });
+  std::erase_if(all, [](const auto& one) { return !one.guard; });
+  append_by_model(out, all, names, "evenkeel_forecast_settled", "Questions the forecast is judged by; they fade.",
+                  [](const auto& one) { return one.guard->settled; });
+  append_by_model(out, all, names, "evenkeel_forecast_brier", "Mean squared error of the forecast's probabilities.",
+                  [](const auto& one) { return one.guard->brier; });
+  append_by_model(out, all, names, "evenkeel_forecast_base_brier", "The same of who knows but the share that goes on.",
+                  [](const auto& one) { return one.guard->base_brier; });
+  append_by_model(out, all, names, "evenkeel_forecast_skill",
+                  "1 - brier / base_brier: 1 knows all, 0 nothing, below 0 misleads.",
+                  [](const auto& one) { return one.guard->skill(); });
+  append_by_model(out, all, names, "evenkeel_forecast_fallback", "1 while the forecast misleads and is not believed.",
+                  [](const auto& one) { return one.guard->fallen_back ? 1.0 : 0.0; });
+}
+
+void append_forecast_file(std::string& out, const ForecastKeeper::Status& file, Time now) {
+  append_help(out, "evenkeel_forecast_file_age_seconds", "gauge",
+              "Since the forecast file was saved; -1 = not since the start.");
+  append_sample(out, "evenkeel_forecast_file_age_seconds", {},
+                file.saved == Time::min() ? -1 : to_seconds(now - file.saved));
+  append_help(out, "evenkeel_forecast_file_errors_total", "counter", "Saves of the forecast file that failed.");
+  append_sample(out, "evenkeel_forecast_file_errors_total", {}, static_cast<double>(file.errors));
+}
+
 }  // namespace
 
 std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
-                         const RankMarks& ranks, const observe::LogWriter* log) {
+                         const RankMarks& ranks, const observe::LogWriter* log, const ModelNames& models,
+                         const ForecastKeeper* forecasts, Time now) {
   std::string out;
   out.reserve(16384);
   append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.",
@@ -202,6 +243,8 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_held(out, dispatcher.held());
   append_workers(out, dispatcher, breakers, ranks);
   append_ranks(out, ranks);
+  append_forecasts(out, dispatcher.forecasts(), models.all());
+  if (forecasts != nullptr) append_forecast_file(out, forecasts->status(), now);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");
   append_sample(out, "evenkeel_log_lines_dropped_total", {}, log == nullptr ? 0 : static_cast<double>(log->dropped()));
   return out;

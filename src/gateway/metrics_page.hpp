@@ -8,9 +8,14 @@
 
 namespace evenkeel::gateway {
 
-/// The router's metrics in Prometheus' text format: shards' cells summed, the dispatcher's books and pool. Thread-safe.
+class ForecastKeeper;
+class ModelNames;
+
+/// The router's metrics in Prometheus' text format: shards' cells summed, the dispatcher's books, pool and forecasts.
+/// Thread-safe.
 [[nodiscard]] std::string metrics_page(const std::vector<std::unique_ptr<Shard>>& shards,
                                        const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
-                                       const RankMarks& ranks, const observe::LogWriter* log);
+                                       const RankMarks& ranks, const observe::LogWriter* log, const ModelNames& models,
+                                       const ForecastKeeper* forecasts, Time now);
 
 }  // namespace evenkeel::gateway

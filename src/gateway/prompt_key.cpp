@@ -26,8 +26,8 @@ std::uint64_t with_piece(std::uint64_t hash, const char* at) {
 
 }  // namespace
 
-std::uint64_t prompt_key(std::string_view text, ModelId model, std::uint64_t salt) {
-  std::uint64_t hash = folded(salt | 1U, 0xD6E8FEB86659FD93U + 2 * text.size()) ^ model.value;
+std::uint64_t prompt_key(std::string_view text, std::uint64_t salt) {
+  std::uint64_t hash = folded(salt | 1U, 0xD6E8FEB86659FD93U + 2 * text.size());
   if (text.size() < piece) {
     char padded[piece] = {};
     std::memcpy(padded, text.data(), text.size());

@@ -11,6 +11,7 @@
 #include "gateway/admin.hpp"
 #include "gateway/breakers.hpp"
 #include "gateway/fleet_control.hpp"
+#include "gateway/forecast_keeper.hpp"
 #include "gateway/metrics_page.hpp"
 #include "gateway/shard.hpp"
 
@@ -35,7 +36,8 @@ dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   return options;
 }
 
-constexpr std::uint64_t prompt_salt_mark = 0x70726F6D70742E6BU;  // apart from every other use of the seed
+/// Of prompt keys; apart from every other use of the seed.
+std::uint64_t salt_of(std::uint64_t seed) { return mix64(seed ^ 0x70726F6D70742E6BU); }
 
 std::uint64_t seed_of(const config::ServeSettings& settings) {
   if (settings.seed != 0) return settings.seed;
@@ -55,17 +57,23 @@ std::unique_ptr<dispatch::Recorder> make_recorder(observe::LogWriter* to, const 
 /// In the order in which they need each other; destroyed in reverse.
 struct Router::Parts {
   Parts(const config::ServeSettings& chosen, std::unique_ptr<routing::Policy> policy, std::uint64_t chosen_seed,
-        std::unique_ptr<observe::LogWriter> recording)
+        std::unique_ptr<observe::LogWriter> recording, std::unique_ptr<ModelNames> known_models,
+        std::unique_ptr<ForecastKeeper> forecast_keeper)
       : settings(chosen),
         seed(chosen_seed),
         record(std::move(recording)),
         recorder(make_recorder(record.get(), settings, seed)),
         dispatcher(options_of(settings), std::move(policy), clock, seed, recorder.get()),
+        models(std::move(known_models)),
+        forecasts(std::move(forecast_keeper)),
         breakers(settings.health, dispatcher, clock),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
-        shared{settings, dispatcher, breakers, retries, responses, ranks, mix64(seed ^ prompt_salt_mark)} {
-    shared.metrics_page = [this] { return metrics_page(shards, dispatcher, breakers, ranks, log.get()); };
+        shared{
+            settings, dispatcher, breakers, retries, responses, ranks, forecasts ? forecasts->salt() : salt_of(seed)} {
+    shared.metrics_page = [this] {
+      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(), clock.now());
+    };
   }
 
   http::Task<void> housekeep(http::Fiber& fiber);
@@ -79,6 +87,8 @@ struct Router::Parts {
   std::unique_ptr<observe::LogWriter> record;
   std::unique_ptr<dispatch::Recorder> recorder;
   dispatch::Dispatcher dispatcher;
+  std::unique_ptr<ModelNames> models;
+  std::unique_ptr<ForecastKeeper> forecasts;  ///< null = off
   Breakers breakers;
   RetryBudget retries;
   ResponseOwners responses;
@@ -112,7 +122,16 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
     if (!opened) return tl::unexpected(opened.error());
     recording = std::move(*opened);
   }
-  auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed_of(settings), std::move(recording));
+  const std::uint64_t seed = seed_of(settings);
+  auto models = std::make_unique<ModelNames>();
+  std::unique_ptr<ForecastKeeper> forecasts;
+  if (settings.forecast_file != "off") {
+    auto opened = ForecastKeeper::open(settings.forecast_file, salt_of(seed), *models);
+    if (!opened) return tl::unexpected(opened.error());
+    forecasts = std::move(*opened);
+  }
+  auto parts = std::make_unique<Parts>(settings, std::move(*policy), seed, std::move(recording), std::move(models),
+                                       std::move(forecasts));
   if (settings.access_log != "off") {
     auto log = observe::LogWriter::open(settings.access_log, "access log");
     if (!log) return tl::unexpected(log.error());
@@ -138,8 +157,13 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
   Parts* const raw = parts.get();
   parts->control = std::make_unique<FleetControl>(parts->settings, parts->loop, parts->dispatcher, parts->breakers,
                                                   parts->ranks, [raw](std::shared_ptr<const FleetMap> map) {
+                                                    raw->models->know(*map);
                                                     for (auto& shard : raw->shards) shard->publish(map);
                                                   });
+  if (parts->forecasts) {
+    parts->forecasts->recall(parts->dispatcher,
+                             [raw](const std::string& name) { return raw->control->model_id(name); });
+  }
   parts->admin =
       std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->shared.metrics_page);
   const auto admin_address = http::resolve(settings.admin_host, static_cast<std::uint16_t>(settings.admin_port));
@@ -190,6 +214,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
     dispatcher.tick();
     breakers.tick();
     watch_writers();
+    if (forecasts) forecasts->tick(dispatcher, clock.now());
   }
   spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(),
                to_seconds(settings.drain_timeout));
@@ -209,6 +234,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
     while (shared.requests.load() > 0 && fiber.loop().now() < last)
       co_await fiber.sleep_until(fiber.loop().now() + beat);
   }
+  if (forecasts) forecasts->save(dispatcher, clock.now());
   for (auto& shard : shards) shard->stop();
   control->stop();
   fiber.loop().stop();

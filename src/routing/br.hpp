@@ -49,6 +49,7 @@ class Br final : public Policy {
   [[nodiscard]] bool wants_running() const override { return departures_.window() > 0; }
   void plan(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, Time now, Random& random,
             std::vector<fleet::Placement>& placements) override;
+  [[nodiscard]] forecast::ByModel* forecasts() override { return departures_.forecasts(); }
   void ended(const fleet::LeaseSummary& summary, Time now) override { departures_.ended(summary, now); }
 
  private:
@@ -74,8 +75,8 @@ class Br final : public Policy {
 /// br0[window=4, greedy=7, subset=enumerate|reachable, beta=workers]. `window` is 1 to 4,096 or "all". Without `subset`
 /// windows up to 12 are enumerated and longer ones searched by reachable totals.
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_br0(Parameters& parameters, const PolicyParts& parts);
-/// brh[forecast=survival, horizon=80, beta=43, gamma=0.86, refresh=horizon] and those of br0. The horizon is 0 to 1,024
-/// steps; 0 needs no forecast.
+/// brh[forecast=survival, horizon=80, beta=43, gamma=0.86, refresh=horizon, guard=on] and those of br0. The horizon is
+/// 0 to 1,024 steps; 0 needs no forecast.
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_brh(Parameters& parameters, const PolicyParts& parts);
 
 }  // namespace evenkeel::routing

@@ -4,17 +4,18 @@
 
 namespace evenkeel::routing {
 
-Departures::Departures(std::shared_ptr<forecast::Forecast> forecast, std::int64_t horizon, std::int64_t refresh)
-    : forecast_(std::move(forecast)), horizon_(horizon), refresh_(refresh), memory_(256) {}
+Departures::Departures(std::shared_ptr<forecast::ByModel> forecast, std::int64_t horizon, std::int64_t refresh)
+    : forecast_(std::move(forecast)), horizon_(horizon), refresh_(refresh) {}
 
 void Departures::look(const fleet::FleetView& fleet, Time now) {
   if (horizon_ == 0) return;
   const bool counted = fleet.step > 0;
   since_ = counted ? fleet.step % refresh_ : 0;
-  const std::int64_t period = counted ? fleet.step / refresh_ : -1;
-  if (counted && period == period_) return;
-  period_ = period;
-  remembered_ = 0;
+  const std::int64_t number = counted ? fleet.step / refresh_ : -1;
+  period_ = &periods_[fleet.model];
+  if (counted && number == period_->number) return;
+  period_->number = number;
+  period_->remembered = 0;
   forecast_->running(fleet, now);
 }
 
@@ -30,29 +31,29 @@ std::int64_t Departures::leaves_at(const fleet::RunningView& request) {
 }
 
 double Departures::remaining(const fleet::RunningView& request) {
-  if (period_ < 0) return forecast_->remaining(request, horizon_);
-  Remembered& place = place_of(request.id);
-  if (place.period == period_) return place.remaining;
+  if (period_->number < 0) return forecast_->remaining(request, horizon_);
+  Remembered& place = period_->place_of(request.id);
+  if (place.period == period_->number) return place.remaining;
   fleet::RunningView then = request;
   then.generated -= since_;
   const double remaining = forecast_->remaining(then, horizon_);
-  place = {request.id, period_, remaining};
-  if (++remembered_ * 2 > memory_.size()) grow();
+  place = {request.id, period_->number, remaining};
+  if (++period_->remembered * 2 > period_->memory.size()) period_->grow();
   return remaining;
 }
 
-Departures::Remembered& Departures::place_of(RequestId id) {
-  const std::size_t mask = memory_.size() - 1;
+Departures::Remembered& Departures::Period::place_of(RequestId id) {
+  const std::size_t mask = memory.size() - 1;
   std::size_t at = mix64(id.value) & mask;
-  while (memory_[at].period == period_ && memory_[at].id != id) at = (at + 1) & mask;
-  return memory_[at];
+  while (memory[at].period == number && memory[at].id != id) at = (at + 1) & mask;
+  return memory[at];
 }
 
-void Departures::grow() {
-  std::vector<Remembered> old(memory_.size() * 2);
-  old.swap(memory_);
+void Departures::Period::grow() {
+  std::vector<Remembered> old(memory.size() * 2);
+  old.swap(memory);
   for (const Remembered& entry : old) {
-    if (entry.period == period_) place_of(entry.id) = entry;
+    if (entry.period == number) place_of(entry.id) = entry;
   }
 }
 

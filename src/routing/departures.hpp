@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "base/clock.hpp"
 #include "fleet/view.hpp"
-#include "forecast/forecast.hpp"
+#include "forecast/by_model.hpp"
 
 namespace evenkeel::routing {
 
@@ -18,11 +19,12 @@ namespace evenkeel::routing {
 ///  - a request that came since has none: it stays,
 ///  - one that says the whole horizon stays: it tells no end within it.
 ///
-/// Where nobody counts steps (FleetView::step is 0) every look is a refresh.
+/// Where nobody counts steps (FleetView::step is 0) every look is a refresh. Plans for different models, whose workers
+/// may step apart, each have a period of their own.
 class Departures {
  public:
   /// 1 <= refresh <= horizon; with the horizon 0 nothing is foretold and there need be no forecast.
-  Departures(std::shared_ptr<forecast::Forecast> forecast, std::int64_t horizon, std::int64_t refresh);
+  Departures(std::shared_ptr<forecast::ByModel> forecast, std::int64_t horizon, std::int64_t refresh);
 
   /// Before the questions of one plan. At the first of a period it tells the forecast what runs.
   void look(const fleet::FleetView& fleet, Time now);
@@ -31,6 +33,8 @@ class Departures {
   /// First offset at which the request is gone, from 1 on; more than window(): it stays.
   [[nodiscard]] std::int64_t leaves_at(const fleet::RunningView& request);
   void ended(const fleet::LeaseSummary& summary, Time now);
+  /// Null with the horizon 0.
+  [[nodiscard]] forecast::ByModel* forecasts() const { return forecast_.get(); }
 
  private:
   struct Remembered {
@@ -39,19 +43,26 @@ class Departures {
     double remaining = 0;
   };
 
-  [[nodiscard]] double remaining(const fleet::RunningView& request);
-  [[nodiscard]] Remembered& place_of(RequestId id);
-  void grow();
+  /// What was foretold since a refresh.
+  struct Period {
+    std::int64_t number = -1;  ///< of the refresh in force; -1: none yet, or every look is one
+    // A forecast may cost microseconds: each is asked for once a period. Open addressing, a power of two; entries of
+    // older periods count as free.
+    std::vector<Remembered> memory = std::vector<Remembered>(256);
+    std::size_t remembered = 0;
 
-  std::shared_ptr<forecast::Forecast> forecast_;
+    [[nodiscard]] Remembered& place_of(RequestId id);
+    void grow();
+  };
+
+  [[nodiscard]] double remaining(const fleet::RunningView& request);
+
+  std::shared_ptr<forecast::ByModel> forecast_;
   std::int64_t horizon_;
   std::int64_t refresh_;
-  std::int64_t period_ = -1;  ///< number of the refresh in force; -1: none yet, or every look is one
-  std::int64_t since_ = 0;    ///< steps since it
-  // A forecast may cost microseconds: each is asked for once a period. Open addressing, a power of two; entries of
-  // older periods count as free.
-  std::vector<Remembered> memory_;
-  std::size_t remembered_ = 0;
+  std::int64_t since_ = 0;  ///< steps since the refresh in force
+  std::map<ModelId, Period> periods_;
+  Period* period_ = nullptr;  ///< of the model of the last look
 };
 
 }  // namespace evenkeel::routing

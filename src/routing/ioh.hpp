@@ -20,6 +20,7 @@ class Ioh final : public JointPolicy {
   [[nodiscard]] std::string_view name() const override { return "ioh"; }
   [[nodiscard]] bool plans_jointly() const override { return true; }
   [[nodiscard]] bool wants_running() const override { return departures_.window() > 0; }
+  [[nodiscard]] forecast::ByModel* forecasts() override { return departures_.forecasts(); }
   void ended(const fleet::LeaseSummary& summary, Time now) override { departures_.ended(summary, now); }
 
  private:
@@ -33,7 +34,7 @@ class Ioh final : public JointPolicy {
   std::int64_t looks_ = 0;  ///< left in this plan
 };
 
-/// ioh[forecast=survival, horizon=80, gamma=0.86, window=8]. The window is 1 to 14, the rest as of brh.
+/// ioh[forecast=survival, horizon=80, gamma=0.86, window=8, guard=on]. The window is 1 to 14, the rest as of brh.
 [[nodiscard]] Result<std::unique_ptr<Policy>> make_ioh(Parameters& parameters, const PolicyParts& parts);
 
 }  // namespace evenkeel::routing

@@ -9,9 +9,13 @@ std::int64_t read_horizon(Parameters& parameters) { return parameters.integer("h
 Result<Departures> make_departures(Parameters& parameters, const PolicyParts& parts, std::int64_t horizon,
                                    std::int64_t refresh) {
   const std::string_view name = parameters.text("forecast", "survival");
-  auto made = parts.forecast ? parts.forecast(name) : forecast::make_forecast(name);
-  if (!made) return tl::unexpected(made.error());
-  return Departures(std::move(*made), horizon, refresh);
+  const bool guarded = parameters.flag("guard", true);
+  auto make = parts.forecast ? parts.forecast(name) : forecast::forecast_maker(name);
+  if (!make) return tl::unexpected(make.error());
+  if (horizon == 0) return Departures(nullptr, 0, refresh);
+  forecast::ByModel::Options options;
+  options.guard_tokens = guarded ? (horizon + 1) / 2 : 0;
+  return Departures(std::make_shared<forecast::ByModel>(std::move(*make), options), horizon, refresh);
 }
 
 }  // namespace evenkeel::routing

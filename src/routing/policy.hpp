@@ -11,7 +11,8 @@
 #include "base/error.hpp"
 #include "base/random.hpp"
 #include "fleet/view.hpp"
-#include "forecast/forecast.hpp"
+#include "forecast/by_model.hpp"
+#include "forecast/registry.hpp"
 #include "routing/smallest.hpp"
 #include "routing/spec.hpp"
 
@@ -37,6 +38,8 @@ class Policy {
   [[nodiscard]] virtual bool plans_jointly() const { return false; }
   /// Whether the policy itself bounds how often a request is overtaken, so that nobody else needs to.
   [[nodiscard]] virtual bool bounds_overtaking() const { return false; }
+  /// Its forecasts, to be taught, kept and looked at; null for a policy that makes none.
+  [[nodiscard]] virtual forecast::ByModel* forecasts() { return nullptr; }
   /// A request left its worker: what a policy that forecasts learns from.
   virtual void ended(const fleet::LeaseSummary& summary, Time now) {
     static_cast<void>(summary);
@@ -79,9 +82,8 @@ template <class Cost>
 
 /// What a policy may need that is not its own to make.
 struct PolicyParts {
-  /// The forecast of that name, to be shared by nobody else; errors name those there are. Empty: those of room
-  /// forecast.
-  std::function<Result<std::shared_ptr<forecast::Forecast>>(std::string_view name)> forecast;
+  /// What makes the forecasts of that name, one a model; errors name those there are. Empty: those of room forecast.
+  std::function<Result<forecast::ForecastMaker>(std::string_view name)> forecast;
 };
 
 /// The policies by name, with parameters in brackets: see PolicySpec. Errors name the nearest policy or parameter, or

@@ -173,6 +173,28 @@ std::shared_ptr<const affinity::PromptChain> prefix_of(const JsonFields& turn) {
   return chain;
 }
 
+/// [[prompt, output, completed, key], ...]
+std::vector<forecast::EndedRequest> ended_of(const JsonFields& turn) {
+  constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
+  std::vector<forecast::EndedRequest> all;
+  for (const auto element : turn.array("ended")) {
+    std::array<std::int64_t, 4> values{};
+    simdjson::dom::array four;
+    bool good = element.get(four) == simdjson::SUCCESS && four.size() == values.size();
+    for (std::size_t i = 0; good && i < values.size(); ++i) good = four.at(i).get(values[i]) == simdjson::SUCCESS;
+    const auto& [prompt, output, completed, key] = values;
+    good = good && prompt >= 0 && prompt <= most_tokens && output >= 0 && output <= most_tokens && completed >= 0 &&
+           completed <= 1;
+    if (!good) {
+      turn.reject("ended", "a list of [prompt, output, completed, key]");
+      return {};
+    }
+    all.push_back({static_cast<std::uint64_t>(key), static_cast<std::int32_t>(prompt),
+                   static_cast<std::int32_t>(output), completed == 1});
+  }
+  return all;
+}
+
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
@@ -258,6 +280,8 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
     dispatcher_.forget_prefixes(worker);
   } else if (asked == "set_alarm") {
     dispatcher_.set_alarm(turn.whole("on", 0, 1) != 0 ? [](Time) {} : dispatch::Dispatcher::Alarm());
+  } else if (asked == "recall") {
+    dispatcher_.recall({static_cast<std::uint32_t>(turn.whole("model", 0, most_models))}, ended_of(turn));
   } else if (asked == "submit") {
     submit(submission_of(turn));
   } else if (asked == "lease_at") {

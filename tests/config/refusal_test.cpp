@@ -217,6 +217,9 @@ TEST(Models, MustBeServableOnceAllWorkersAreKnown) {
 
 TEST(Combinations, ThatHaveNoEffectAreRefused) {
   EXPECT_SAYS(of_flags({"--affinity-headers", "x-user"}), "affinity_headers has no effect with policy \"auto\"");
+  EXPECT_SAYS(of_flags({"--forecast-file", "f"}), "forecast_file has no effect with policy \"auto\"");
+  EXPECT_SAYS(of_flags({"--forecast-file", "f", "--policy", "ioh[horizon=0]"}), "forecast_file has no effect");
+  EXPECT_SAYS(of_flags({"--forecast-file", "-", "--policy", "brh"}), "forecast_file is \"-\" (allowed: a file, or");
   EXPECT_EQ(why(of_flags({"--affinity-headers", "x-user", "--policy", "consistent_hash"})), "");
   EXPECT_SAYS(of_flags({"--port", "80", "--admin-port", "80"}), "port and admin_port are both 80");
   EXPECT_EQ(why(of_flags({"--port", "0", "--admin-port", "0"})), "");

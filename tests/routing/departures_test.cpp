@@ -27,7 +27,7 @@ fleet::FleetView at_step(std::int64_t step) {
 TEST(Departures, LeaveBeforeTheFirstOffsetThatReachesTheForecast) {
   double answer = 0;
   const auto told = std::make_shared<ToldForecast>([&](const auto&, std::int64_t) { return answer; });
-  Departures departures(told, 10, 10);
+  Departures departures(unguarded(told), 10, 10);
   departures.look(at_step(0), Time{});
   EXPECT_EQ(departures.window(), 10);
   for (const auto& [remaining, offset] : std::vector<std::pair<double, std::int64_t>>{
@@ -41,7 +41,7 @@ TEST(Departures, AgeByAStepAStepAndReachThatMuchLessFar) {
   const auto told = std::make_shared<ToldForecast>([](const fleet::RunningView& request, std::int64_t) {
     return request.generated == 20 ? 4.5 : 1000.0;  // only the age at the refresh has this answer
   });
-  Departures departures(told, 10, 10);
+  Departures departures(unguarded(told), 10, 10);
   for (std::int64_t j = 0; j < 10; ++j) {
     departures.look(at_step(30 + j), Time{});
     ASSERT_EQ(departures.window(), 10 - j);
@@ -53,7 +53,7 @@ TEST(Departures, AgeByAStepAStepAndReachThatMuchLessFar) {
 
 TEST(Departures, RequestsThatCameSinceTheRefreshStay) {
   const auto told = std::make_shared<ToldForecast>([](const auto&, std::int64_t) { return 2.5; });
-  Departures departures(told, 8, 4);
+  Departures departures(unguarded(told), 8, 4);
   departures.look(at_step(4 + 1), Time{});
   EXPECT_EQ(departures.leaves_at(request_of_age(0)), departures.window() + 1);
   EXPECT_EQ(departures.leaves_at(request_of_age(1)), 2);
@@ -62,7 +62,7 @@ TEST(Departures, RequestsThatCameSinceTheRefreshStay) {
 
 TEST(Departures, AskOnceAPeriodAndTellTheForecastWhatRunsOnce) {
   const auto told = std::make_shared<ToldForecast>([](const auto&, std::int64_t) { return 50.0; });
-  Departures departures(told, 80, 40);
+  Departures departures(unguarded(told), 80, 40);
   for (std::int64_t step = 40; step < 120; ++step) {
     departures.look(at_step(step), Time{});
     for (std::uint64_t id = 1; id <= 1000; ++id) {
@@ -75,7 +75,7 @@ TEST(Departures, AskOnceAPeriodAndTellTheForecastWhatRunsOnce) {
 
 TEST(Departures, RefreshAtEveryLookWhereNobodyCountsSteps) {
   const auto told = std::make_shared<ToldForecast>([](const auto&, std::int64_t) { return 3.0; });
-  Departures departures(told, 80, 80);
+  Departures departures(unguarded(told), 80, 80);
   for (int look = 0; look < 3; ++look) {
     departures.look(at_step(0), Time{});
     EXPECT_EQ(departures.window(), 80);
@@ -87,7 +87,7 @@ TEST(Departures, RefreshAtEveryLookWhereNobodyCountsSteps) {
 
 TEST(Departures, PassOnWhatEndedUnlessNothingIsForetold) {
   const auto told = std::make_shared<ToldForecast>([](const auto&, std::int64_t) { return 3.0; });
-  Departures departures(told, 1, 1);
+  Departures departures(unguarded(told), 1, 1);
   departures.ended({}, Time{});
   EXPECT_EQ(told->told_finished, 1);
   Departures blind(nullptr, 0, 1);

@@ -51,16 +51,17 @@ inline fleet::LeaseSummary ended(std::uint64_t id, std::int64_t output, std::uin
 
 inline fleet::RunningView in_service(std::uint64_t id, std::int64_t age, std::uint64_t key = 0,
                                      std::int64_t prompt = 100) {
-  return {RequestId{id}, Tokens(prompt), age, key};
+  return {RequestId{id}, Tokens(prompt), age, key, {}};
 }
 
-/// Tells the forecast what is in service, all at one worker.
-inline void look(Forecast& forecast, const std::vector<fleet::RunningView>& running) {
+/// Tells the forecast what is in service, all at one worker, when the model's requests are planned.
+inline void look(Forecast& forecast, const std::vector<fleet::RunningView>& running, ModelId model = {}) {
   fleet::WorkerView worker;
   worker.running = running;
   const std::vector<fleet::WorkerView> workers = {worker};
   fleet::FleetView fleet;
   fleet.workers = workers;
+  fleet.model = model;
   forecast.running(fleet, Time{});
 }
 

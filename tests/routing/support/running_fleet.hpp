@@ -127,10 +127,17 @@ inline double scattered(const fleet::RunningView& request, std::int64_t horizon)
   return std::min(static_cast<double>(horizon), 1 + share * 1.3 * static_cast<double>(horizon));
 }
 
-/// Parts that give `forecast` whatever name is asked for.
+/// It, for one model and without a guard.
+inline std::shared_ptr<forecast::ByModel> unguarded(std::shared_ptr<forecast::Forecast> forecast) {
+  return std::make_shared<forecast::ByModel>([forecast] { return forecast; }, forecast::ByModel::Options{});
+}
+
+/// Parts that give `forecast` whatever name is asked for, to one model.
 inline PolicyParts parts_with(std::shared_ptr<forecast::Forecast> forecast) {
   PolicyParts parts;
-  parts.forecast = [forecast](std::string_view) -> Result<std::shared_ptr<forecast::Forecast>> { return forecast; };
+  parts.forecast = [forecast](std::string_view) -> Result<forecast::ForecastMaker> {
+    return [forecast] { return forecast; };
+  };
   return parts;
 }
 
