@@ -175,7 +175,7 @@ std::shared_ptr<const affinity::PromptChain> prefix_of(const JsonFields& turn) {
 
 /// [[prompt, output, completed, key], ...]
 std::vector<forecast::EndedRequest> ended_of(const JsonFields& turn) {
-  constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
   std::vector<forecast::EndedRequest> all;
   for (const auto element : turn.array("ended")) {
     std::array<std::int64_t, 4> values{};
@@ -183,7 +183,7 @@ std::vector<forecast::EndedRequest> ended_of(const JsonFields& turn) {
     bool good = element.get(four) == simdjson::SUCCESS && four.size() == values.size();
     for (std::size_t i = 0; good && i < values.size(); ++i) good = four.at(i).get(values[i]) == simdjson::SUCCESS;
     const auto& [prompt, output, completed, key] = values;
-    good = good && prompt >= 0 && prompt <= most_tokens && output >= 0 && output <= most_tokens && completed >= 0 &&
+    good = good && prompt >= 0 && prompt <= longest && output >= 0 && output <= longest && completed >= 0 &&
            completed <= 1;
     if (!good) {
       turn.reject("ended", "a list of [prompt, output, completed, key]");
