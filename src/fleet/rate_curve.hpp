@@ -7,8 +7,9 @@
 
 namespace evenkeel::fleet {
 
-/// What a worker was seen to do: work per second (output tokens) at each level of concurrency, learned online. Levels are grouped 1, 2, 3, 4, 6, 8, 12, 16, ... 1024; each group keeps sums of
-/// work and busy time that fade with a half-life of their own busy time, so an idle worker forgets nothing.
+/// What a worker was seen to do: work per second (output tokens) at each level of concurrency, learned online. Levels
+/// are grouped 1, 2, 3, 4, 6, 8, 12, 16, ... 1024; each group keeps sums of work and busy time that fade with a
+/// half-life of their own busy time, so an idle worker forgets nothing.
 class RateCurve {
  public:
   explicit RateCurve(Duration half_life = std::chrono::seconds(30)) : half_life_s_(to_seconds(half_life)) {}
