@@ -1,7 +1,6 @@
 // What waits is bounded where arrivals do not look at it.
 #include "simulation/backlog.hpp"
 
-#include <regex>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -29,20 +28,24 @@ std::string error_of(const Setting& setting) {
   return result ? "" : result.error().message;
 }
 
+/// The number that follows these words; -1 if they are not there.
+double number_behind(const std::string& text, const std::string& words) {
+  const std::size_t at = text.find(words);
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + words.size()));
+}
+
 TEST(Backlog, MoreThanIsServedEndsTheRunAndTellsBothRates) {
   for (const Binding binding : {Binding::late, Binding::early}) {
     Setting setting = small_fleet();
     setting.arrivals.rate_per_s = 200;
     setting.binding = binding;
     const std::string error = error_of(setting);
-    std::smatch told;
-    const std::regex form(
-        "--arrivals poisson:200: more than 1,000 requests wait \\(--max-waiting\\) after (.*) s, as "
-        "(.*) a second come and (.*) a second end at 1 worker of 4 slots\\. Allowed: .*");
-    ASSERT_TRUE(std::regex_match(error, told, form)) << error;
-    EXPECT_NEAR(std::stod(told[1]), 1000 / (200.0 - 20.0), 0.6);
-    EXPECT_NEAR(std::stod(told[2]), 200, 20);
-    EXPECT_NEAR(std::stod(told[3]), 20, 1.5);
+    ASSERT_TRUE(error.starts_with("--arrivals poisson:200: more than 1,000 requests wait (--max-waiting) after "))
+        << error;
+    EXPECT_NEAR(number_behind(error, "(--max-waiting) after "), 1000 / (200.0 - 20.0), 0.6);
+    EXPECT_NEAR(number_behind(error, " s, as "), 200, 20);
+    EXPECT_NEAR(number_behind(error, " a second come and "), 20, 1.5);
+    EXPECT_NE(error.find(" a second end at 1 worker of 4 slots. Allowed: "), std::string::npos) << error;
   }
 }
 
