@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
@@ -40,8 +39,10 @@ class Day {
     options.pool_requests = 40;
     options.pool_timeout = seconds(3);
     options.unroutable_wait = milliseconds(500);
-    recorder_.emplace([this](std::string_view line) { recording << line; }, policy, seed, options);
-    dispatcher_.emplace(options, std::move(*routing::make_policy(policy)), clock_, seed, &*recorder_);
+    recorder_ = std::make_unique<dispatch::Recorder>([this](std::string_view line) { recording << line; }, policy, seed,
+                                                     options);
+    dispatcher_ = std::make_unique<dispatch::Dispatcher>(options, std::move(*routing::make_policy(policy)), clock_,
+                                                         seed, recorder_.get());
     dispatcher_->set_alarm([this](Time due) { alarms_.emplace(due); });
     for (int worker = 0; worker < 6; ++worker) {
       dispatch::WorkerSpec spec{"w" + std::to_string(worker), {ModelId{1}, ModelId{2}}, 4};
@@ -149,8 +150,8 @@ class Day {
 
   Random random_;
   ManualClock clock_;
-  std::optional<dispatch::Recorder> recorder_;
-  std::optional<dispatch::Dispatcher> dispatcher_;
+  std::unique_ptr<dispatch::Recorder> recorder_;
+  std::unique_ptr<dispatch::Dispatcher> dispatcher_;
   std::multiset<Time> alarms_;
   std::vector<std::shared_ptr<Slip>> open_;
   std::vector<RequestId> queued_;
