@@ -22,7 +22,10 @@ namespace {
 using workload::JsonFields;
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
-constexpr std::int64_t most_tokens = std::int64_t{1} << 40U;  // sums of them stay far from overflow
+// Sums and differences of what is read stay far from overflow.
+constexpr std::int64_t most_tokens = std::int64_t{1} << 40U;
+constexpr std::int64_t most_reading = std::int64_t{1} << 50U;
+constexpr std::int64_t most_ns = std::int64_t{1} << 60U;  // 36 years
 constexpr std::int64_t most_workers = 1 << 20;
 constexpr std::int64_t most_models = 1 << 20;
 constexpr std::int64_t most_blocks = std::int64_t{1} << 30;
@@ -215,7 +218,9 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   return what;
 }
 
-Time time_of(const JsonFields& turn, std::string_view key) { return Time(Duration(turn.whole(key, least, most))); }
+Time time_of(const JsonFields& turn, std::string_view key) {
+  return Time(Duration(turn.whole(key, -most_ns, most_ns)));
+}
 
 dispatch::EngineReport report_of(const JsonFields& turn) {
   constexpr double huge = std::numeric_limits<double>::max();
@@ -224,8 +229,8 @@ dispatch::EngineReport report_of(const JsonFields& turn) {
   report.received = time_of(turn, "received");
   report.running = turn.number("running", -huge, huge);
   report.waiting = turn.number("waiting", -huge, huge);
-  report.kv_used = Tokens(turn.whole("kv_used", least, most));
-  report.kv_capacity = Tokens(turn.whole("kv_capacity", least, most));
+  report.kv_used = Tokens(turn.whole("kv_used", -most_reading, most_reading));
+  report.kv_capacity = Tokens(turn.whole("kv_capacity", -most_reading, most_reading));
   return report;
 }
 
@@ -239,7 +244,7 @@ void World::end(const JsonFields& turn, workload::LineReader& lines) {
   player.lease_before.prompt_tokens = Tokens(turn.whole("prompt", 0, most_tokens));
   player.lease_before.output_tokens = Tokens(turn.whole("output", 0, most_tokens));
   player.lease_before.had_output = turn.whole("had_output", 0, 1) != 0;
-  player.lease_before.held = Duration(turn.whole("held", 0, most));
+  player.lease_before.held = Duration(turn.whole("held", 0, most_ns));
   const auto lease = leases_.find({static_cast<std::uint64_t>(turn.whole("request", 0, most))});
   if (lease == leases_.end()) return lines.reject("a lease ends that was not given");
   fleet::Lease ending = std::move(lease->second);
@@ -260,16 +265,16 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   const WorkerId worker = addressed ? worker_of(turn) : WorkerId{};
   if (lines.fault()) return;
   if (asked == "add_worker") {
-    const WorkerId id =
-        dispatcher_.add_worker({std::string(turn.text("name")), models_of(turn), turn.whole("limit", least, most),
-                                std::string(turn.text("group")), named<fleet::Role>(turn, "role", fleet::all_roles)});
+    const WorkerId id = dispatcher_.add_worker(
+        {std::string(turn.text("name")), models_of(turn), turn.whole("limit", -most_tokens, most_tokens),
+         std::string(turn.text("group")), named<fleet::Role>(turn, "role", fleet::all_roles)});
     workers_ = std::max<std::int64_t>(workers_, id.value + 1);
   } else if (asked == "set_state") {
     dispatcher_.set_state(worker, named<dispatch::WorkerState>(turn, "state", states));
   } else if (asked == "set_models") {
     dispatcher_.set_models(worker, models_of(turn));
   } else if (asked == "set_max_in_flight") {
-    dispatcher_.set_max_in_flight(worker, turn.whole("limit", least, most));
+    dispatcher_.set_max_in_flight(worker, turn.whole("limit", -most_tokens, most_tokens));
   } else if (asked == "set_step_time") {
     dispatcher_.set_step_time(worker, {turn.number("fixed_s", 0, 1e9), turn.number("token_s", 0, 1e9)});
   } else if (asked == "report") {
@@ -293,7 +298,7 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   } else if (asked == "pause") {
     dispatcher_.pause();
   } else if (asked == "resume") {
-    dispatcher_.resume(turn.whole("step", 0, most));
+    dispatcher_.resume(turn.whole("step", 0, most_reading));
   } else if (asked == "plan_due") {
     dispatcher_.plan_due();
   } else if (asked == "tick") {
@@ -313,16 +318,16 @@ Result<std::unique_ptr<World>> start(const JsonFields& head, std::string& policy
   dispatch::DispatcherOptions options;
   options.pool_requests = static_cast<std::size_t>(head.whole("pool_requests", 0, most));
   options.pool_bytes = Bytes(head.whole("pool_bytes", 0, most));
-  options.pool_timeout = Duration(head.whole("pool_timeout", 0, most));
-  options.unroutable_wait = Duration(head.whole("unroutable_wait", 0, most));
+  options.pool_timeout = Duration(head.whole("pool_timeout", 0, most_ns));
+  options.unroutable_wait = Duration(head.whole("unroutable_wait", 0, most_ns));
   if (head.has("overtake_cap")) options.overtake_cap = static_cast<int>(head.whole("overtake_cap", 0, 1 << 30));
   options.prompt_weight = head.number("prompt_weight", 0, 1e9);
   options.plan_window = static_cast<std::size_t>(head.whole("plan_window", 1, most));
-  options.signal_lifetime = Duration(head.whole("signal_lifetime", 0, most));
+  options.signal_lifetime = Duration(head.whole("signal_lifetime", 0, most_ns));
   options.prefix_index.total_blocks = static_cast<std::size_t>(head.whole("prefix_blocks", 0, most_blocks));
-  options.prefix_index.lifetime = Duration(head.whole("prefix_lifetime", 0, most));
+  options.prefix_index.lifetime = Duration(head.whole("prefix_lifetime", 0, most_ns));
   options.gather_share = head.number("gather_share", 0, 1);
-  options.gather_limit = Duration(head.whole("gather_limit", 0, most));
+  options.gather_limit = Duration(head.whole("gather_limit", 0, most_ns));
   const auto seed = static_cast<std::uint64_t>(head.whole("seed", least, most));
   return std::make_unique<World>(options, std::move(*policy), seed);
 }
@@ -351,7 +356,9 @@ void take_readings(const JsonFields& turn, Player& player) {
   if (turn.has("read")) {
     for (const auto element : turn.array("read")) {
       std::int64_t value = 0;
-      if (element.get(value) != simdjson::SUCCESS) return turn.reject("read", "a list of whole numbers");
+      const bool good = element.get(value) == simdjson::SUCCESS && value >= -most_reading && value <= most_reading;
+      if (!good)
+        return turn.reject("read", fmt::format("a list of whole numbers from {} to {}", -most_reading, most_reading));
       player.read_before.push_back(value);
     }
   }
