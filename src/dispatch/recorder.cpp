@@ -4,7 +4,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 
@@ -25,10 +24,16 @@ void put_text(std::string& out, std::string_view key, std::string_view value) {
   append_json_string(out, value);
 }
 
-void put_models(std::string& out, std::span<const ModelId> models) {
-  out += ",\"models\":[";
-  for (std::size_t i = 0; i < models.size(); ++i) put(out, "{}{}", i == 0 ? "" : ",", models[i].value);
+template <class Items, class Shown>
+void put_list(std::string& out, std::string_view key, const Items& items, Shown shown) {
+  put(out, ",\"{}\":[", key);
+  bool first = true;
+  for (const auto& item : items) put(out, "{}{}", std::exchange(first, false) ? "" : ",", shown(item));
   out += ']';
+}
+
+void put_models(std::string& out, std::span<const ModelId> models) {
+  put_list(out, "models", models, [](ModelId id) { return id.value; });
 }
 
 void put_submission(std::string& out, const Submission& what) {
@@ -37,18 +42,10 @@ void put_submission(std::string& out, const Submission& what) {
   put(out, ",\"affinity\":{},\"key\":{},\"attempt\":{}", as_signed(what.affinity_key), as_signed(what.prompt_key),
       what.attempt);
   if (what.prefix) {
-    put(out, ",\"block_tokens\":{},\"prefix\":[", what.prefix->block_tokens);
-    bool first_link = true;
-    for (const affinity::ChainHash link : what.prefix->links) {
-      put(out, "{}{}", std::exchange(first_link, false) ? "" : ",", as_signed(link));
-    }
-    out += ']';
+    put(out, ",\"block_tokens\":{}", what.prefix->block_tokens);
+    put_list(out, "prefix", what.prefix->links, as_signed);
   }
-  if (what.excluded.empty()) return;
-  out += ",\"excluded\":[";
-  bool first = true;
-  for (const WorkerId id : what.excluded.ids()) put(out, "{}{}", std::exchange(first, false) ? "" : ",", id.value);
-  out += ']';
+  if (!what.excluded.empty()) put_list(out, "excluded", what.excluded.ids(), [](WorkerId id) { return id.value; });
 }
 
 /// Writes the name of what was asked and what came along.
@@ -103,13 +100,11 @@ struct Put {
   }
   void operator()(const ask::Recall& of) const {
     name("recall");
-    put(out, ",\"model\":{},\"ended\":[", of.model.value);
-    bool first = true;
-    for (const auto& ended : of.ended) {
-      put(out, "{}[{},{},{},{}]", std::exchange(first, false) ? "" : ",", ended.prompt_tokens, ended.output_tokens,
-          ended.completed ? 1 : 0, as_signed(ended.prompt_key));
-    }
-    out += ']';
+    put(out, ",\"model\":{}", of.model.value);
+    put_list(out, "ended", of.ended, [](const forecast::EndedRequest& ended) {
+      return fmt::format("[{},{},{},{}]", ended.prompt_tokens, ended.output_tokens, ended.completed ? 1 : 0,
+                         as_signed(ended.prompt_key));
+    });
   }
   void operator()(const ask::Submit& of) const {
     name("submit");

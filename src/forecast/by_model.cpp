@@ -5,11 +5,16 @@
 
 namespace evenkeel::forecast {
 
+ByModel::Entry* ByModel::own(ModelId model) const {
+  for (const auto& entry : entries_) {
+    if (entry->model == model) return entry.get();
+  }
+  return nullptr;
+}
+
 const ByModel::Entry* ByModel::find(ModelId model) const {
   if (last_ != nullptr && last_->model == model) return last_;
-  for (const auto& entry : entries_) {
-    if (entry->model == model) return last_ = entry.get();
-  }
+  if (const Entry* const entry = own(model)) return last_ = entry;
   return others_.get();
 }
 
@@ -27,8 +32,7 @@ ByModel::Entry ByModel::make_entry(ModelId model) const {
 }
 
 ByModel::Entry& ByModel::of(ModelId model) {
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->model == model; });
-  if (known != entries_.end()) return **known;
+  if (Entry* const entry = own(model)) return *entry;
   if (entries_.size() < most_models) {
     return *entries_.emplace_back(std::make_unique<Entry>(make_entry(model)));
   }
@@ -71,8 +75,7 @@ void ByModel::recall(ModelId model, std::span<const EndedRequest> ended) {
 
 void ByModel::copy_history(ModelId model, std::vector<EndedRequest>& to) const {
   to.clear();
-  const auto known = std::find_if(entries_.begin(), entries_.end(), [&](const auto& e) { return e->model == model; });
-  if (known != entries_.end()) (*known)->history.copy_to(to);
+  if (const Entry* const entry = own(model)) entry->history.copy_to(to);
 }
 
 std::vector<ForecastStatus> ByModel::statuses() const {

@@ -61,6 +61,9 @@ class ByModel final : public Forecast {
     Guard* guard = nullptr;  ///< the same, if guarded
     History history{1};
   };
+  /// Its own, or null.
+  [[nodiscard]] Entry* own(ModelId model) const;
+  /// Its own, else that of all others, if there is one.
   [[nodiscard]] const Entry* find(ModelId model) const;
   Entry& of(ModelId model);
   [[nodiscard]] Entry make_entry(ModelId model) const;

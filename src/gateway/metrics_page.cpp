@@ -1,5 +1,8 @@
 #include "gateway/metrics_page.hpp"
 
+#include <array>
+#include <span>
+
 #include <fmt/format.h>
 
 #include "gateway/breakers.hpp"
@@ -30,20 +33,30 @@ void append_one(std::string& out, const Shards& shards, std::string_view name, s
   append_sample(out, name, {}, sum(shards, cell));
 }
 
-void append_histogram(std::string& out, const Shards& shards, std::string_view name, std::string_view help,
-                      SecondsHistogram ShardCounters::*member) {
+/// `count(i)`: of what is over the bound before and not over bounds[i], in seconds; the last is over all.
+template <class Count>
+void append_buckets(std::string& out, std::string_view name, std::string_view help, std::span<const double> bounds,
+                    double sum, Count count) {
   append_help(out, name, "histogram", help);
   std::uint64_t below = 0;
-  double seconds = 0;
-  for (std::size_t i = 0; i <= SecondsHistogram::bounds.size(); ++i) {
-    for (const auto& shard : shards) below += (shard->counters.*member).bucket(i);
-    const std::string bound =
-        i < SecondsHistogram::bounds.size() ? fmt::format("le=\"{}\"", SecondsHistogram::bounds[i]) : "le=\"+Inf\"";
+  for (std::size_t i = 0; i <= bounds.size(); ++i) {
+    below += count(i);
+    const std::string bound = i < bounds.size() ? fmt::format("le=\"{}\"", bounds[i]) : "le=\"+Inf\"";
     append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
   }
-  for (const auto& shard : shards) seconds += (shard->counters.*member).sum_seconds();
-  append_sample(out, fmt::format("{}_sum", name), {}, seconds);
+  append_sample(out, fmt::format("{}_sum", name), {}, sum);
   append_sample(out, fmt::format("{}_count", name), {}, static_cast<double>(below));
+}
+
+void append_histogram(std::string& out, const Shards& shards, std::string_view name, std::string_view help,
+                      SecondsHistogram ShardCounters::*member) {
+  double seconds = 0;
+  for (const auto& shard : shards) seconds += (shard->counters.*member).sum_seconds();
+  append_buckets(out, name, help, SecondsHistogram::bounds, seconds, [&](std::size_t i) {
+    std::uint64_t count = 0;
+    for (const auto& shard : shards) count += (shard->counters.*member).bucket(i);
+    return count;
+  });
 }
 
 template <class Value>
@@ -57,18 +70,12 @@ void append_by_worker(std::string& out, const std::vector<dispatch::WorkerStatus
 }
 
 void append_held(std::string& out, const dispatch::HeldTimes& held) {
-  constexpr std::string_view name = "evenkeel_decision_held_seconds";
-  append_help(out, name, "histogram", "How long a decision held the dispatcher's lock.");
-  std::uint64_t below = 0;
-  constexpr auto& bounds = dispatch::HeldTimes::bounds_us;
-  for (std::size_t i = 0; i <= bounds.size(); ++i) {
-    below += held.count(i);
-    const std::string bound =
-        i < bounds.size() ? fmt::format("le=\"{}\"", static_cast<double>(bounds[i]) / 1e6) : "le=\"+Inf\"";
-    append_sample(out, fmt::format("{}_bucket", name), bound, static_cast<double>(below));
+  std::array<double, dispatch::HeldTimes::bounds_us.size()> bounds_s{};
+  for (std::size_t i = 0; i < bounds_s.size(); ++i) {
+    bounds_s[i] = static_cast<double>(dispatch::HeldTimes::bounds_us[i]) / 1e6;
   }
-  append_sample(out, fmt::format("{}_sum", name), {}, to_seconds(held.sum()));
-  append_sample(out, fmt::format("{}_count", name), {}, static_cast<double>(below));
+  append_buckets(out, "evenkeel_decision_held_seconds", "How long a decision held the dispatcher's lock.", bounds_s,
+                 to_seconds(held.sum()), [&](std::size_t i) { return held.count(i); });
 }
 
 void append_requests(std::string& out, const Shards& shards) {

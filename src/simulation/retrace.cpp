@@ -145,13 +145,8 @@ WorkerId World::worker_of(const JsonFields& turn) const {
 
 std::vector<ModelId> models_of(const JsonFields& turn) {
   std::vector<ModelId> models;
-  for (const auto element : turn.array("models")) {
-    std::int64_t id = 0;
-    if (element.get(id) != simdjson::SUCCESS || id < 0 || id > most_models) {
-      turn.reject("models", fmt::format("a list of whole numbers from 0 to {}", most_models));
-    }
-    models.push_back({static_cast<std::uint32_t>(id)});
-  }
+  turn.each_whole("models", 0, most_models,
+                  [&](std::int64_t id) { models.push_back({static_cast<std::uint32_t>(id)}); });
   return models;
 }
 
@@ -168,11 +163,8 @@ Named named(const JsonFields& turn, std::string_view key, const Range& all) {
 std::shared_ptr<const affinity::PromptChain> prefix_of(const JsonFields& turn) {
   auto chain = std::make_shared<affinity::PromptChain>();
   chain->block_tokens = turn.number("block_tokens", 0, 1e9);
-  for (const auto element : turn.array("prefix")) {
-    std::int64_t link = 0;
-    if (element.get(link) != simdjson::SUCCESS) turn.reject("prefix", "a list of whole numbers");
-    chain->links.push_back(static_cast<affinity::ChainHash>(link));
-  }
+  turn.each_whole("prefix", least, most,
+                  [&](std::int64_t link) { chain->links.push_back(static_cast<affinity::ChainHash>(link)); });
   return chain;
 }
 
@@ -210,11 +202,8 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   what.attempt = static_cast<int>(turn.whole("attempt", 0, 1000));
   if (turn.has("prefix")) what.prefix = prefix_of(turn);
   if (!turn.has("excluded")) return what;
-  for (const auto element : turn.array("excluded")) {
-    std::int64_t id = 0;
-    if (element.get(id) != simdjson::SUCCESS || id < 0 || id > most_workers) turn.reject("excluded", "worker numbers");
-    what.excluded.add({static_cast<std::uint32_t>(id)});
-  }
+  turn.each_whole("excluded", 0, most_workers,
+                  [&](std::int64_t id) { what.excluded.add({static_cast<std::uint32_t>(id)}); });
   return what;
 }
 
@@ -353,15 +342,9 @@ void take_fates(const JsonFields& turn, std::vector<Fate>& fates, Retraced& resu
 
 void take_readings(const JsonFields& turn, Player& player) {
   player.read_before.clear();
-  if (turn.has("read")) {
-    for (const auto element : turn.array("read")) {
-      std::int64_t value = 0;
-      const bool good = element.get(value) == simdjson::SUCCESS && value >= -most_reading && value <= most_reading;
-      if (!good)
-        return turn.reject("read", fmt::format("a list of whole numbers from {} to {}", -most_reading, most_reading));
-      player.read_before.push_back(value);
-    }
-  }
+  if (!turn.has("read")) return;
+  turn.each_whole("read", -most_reading, most_reading,
+                  [&](std::int64_t value) { player.read_before.push_back(value); });
 }
 
 }  // namespace

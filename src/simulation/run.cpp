@@ -101,7 +101,7 @@ class Run final : public engine::EngineSink {
   // Of Stepping::live.
   Time tick_{};
   Time alarm_ = Time::max();
-  std::int64_t seen_steps_ = -1;
+  std::int64_t seen_steps_ = -1;  ///< made when loads were last looked at
   Standing standing_;
   Window window_;
   OneCache one_cache_;
@@ -275,9 +275,8 @@ void Run::instant(Time now) {
 void Run::live_instant(Time now) {
   constexpr Duration tick_every = std::chrono::milliseconds(20);
   clock_.set(now);
-  const std::int64_t steps_before = steps_made();
   engines_.advance(now, *this);  // steps end
-  const bool boundary = seen_steps_ < 0 || steps_made() != steps_before;
+  const bool boundary = steps_made() != seen_steps_;
   if (boundary) {
     window_.account(now);
     window_.consider(steps_made(), now, releases_.exhausted());

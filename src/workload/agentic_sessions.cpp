@@ -66,16 +66,11 @@ class ConversationReader {
   PrefixList continue_prefix(const JsonFields& fields, PrefixList last) {
     if (!fields.has("hash_ids")) return no_prefix;
     ids_.clear();
-    for (const auto value : fields.array("hash_ids")) {
-      std::int64_t id = -1;
-      if (value.get(id) != simdjson::SUCCESS || id < 0 || id > most_block_id) {
-        fields.reject("hash_ids", "a list of whole numbers from 0 to 4294967295");
-        return no_prefix;
-      }
+    const bool good = fields.each_whole("hash_ids", 0, most_block_id, [&](std::int64_t id) {
       ids_.push_back(first_id_ + static_cast<std::uint64_t>(id));
       next_first_id_ = std::max(next_first_id_, ids_.back() + 1);
-    }
-    if (ids_.empty()) return no_prefix;
+    });
+    if (!good || ids_.empty()) return no_prefix;
     const auto& before = last == no_prefix ? none_ : last_ids_;
     const auto head = static_cast<std::uint32_t>(
         std::mismatch(ids_.begin(), ids_.end(), before.begin(), before.end()).first - ids_.begin());

@@ -54,6 +54,19 @@ class JsonFields {
     reject(key, "a list");
     return empty;
   }
+  /// Calls take(value) for each of a list, in order; false, and no more of them, at the first that is not allowed.
+  template <class Take>
+  bool each_whole(std::string_view key, std::int64_t least, std::int64_t most, Take take) const {
+    for (const auto element : array(key)) {
+      std::int64_t value = 0;
+      if (element.get(value) != simdjson::SUCCESS || value < least || value > most) {
+        reject(key, fmt::format("a list of whole numbers from {} to {}", least, most));
+        return false;
+      }
+      take(value);
+    }
+    return true;
+  }
   void reject(std::string_view key, std::string_view allowed) const {
     simdjson::dom::element found;
     if (object_[key].get(found) != simdjson::SUCCESS) {
