@@ -22,6 +22,7 @@
 #include "report/progress.hpp"
 #include "routing/policy.hpp"
 #include "simulation/batch.hpp"
+#include "simulation/fleet_experiment.hpp"
 #include "simulation/options.hpp"
 #include "simulation/picture.hpp"
 #include "simulation/policies.hpp"
@@ -159,7 +160,19 @@ Result<int> simulate(const SimulateFlags& flags) {
   return 0;
 }
 
+Result<int> fleet_experiment(const CLI::App& command, const SimulateFlags& flags,
+                             const simulation::FleetExperiment& experiment) {
+  if (auto ok = only_flags_of_fleet_experiments(command); !ok) return tl::unexpected(ok.error());
+  simulation::ExperimentRun run;
+  run.seed = static_cast<std::uint64_t>(flags.seed);
+  run.trials = flags.trials;
+  return run_experiment(experiment, flags.studies_dir, std::move(run), flags.json);
+}
+
 Result<int> experiment(const CLI::App& command, const SimulateFlags& flags) {
+  if (const auto found = simulation::find_fleet_experiment(flags.experiment)) {
+    return fleet_experiment(command, flags, *found);
+  }
   if (auto ok = only_flags_of_experiments(command); !ok) return tl::unexpected(ok.error());
   const auto batch = batch_options(flags);
   if (!batch) return tl::unexpected(batch.error());

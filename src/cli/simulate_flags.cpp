@@ -9,6 +9,7 @@
 
 #include "cli/flag_values.hpp"
 #include "simulation/bounds.hpp"
+#include "simulation/fleet_experiment.hpp"
 #include "simulation/studies.hpp"
 
 namespace evenkeel::cli {
@@ -157,8 +158,24 @@ void add_experiment_flags(CLI::App& command, SimulateFlags& flags) {
   const Group studies(command, "Studies");
   auto* const experiment = studies.words(
       "--experiment", flags.experiment,
-      fmt::format("a named study, which writes a page and a picture: {}", fmt::join(simulation::study_names(), ", ")));
+      fmt::format("a named study, which writes a page and a picture: {}, {}",
+                  fmt::join(simulation::study_names(), ", "), fmt::join(simulation::fleet_experiment_names(), ", ")));
+  studies
+      .whole("--trials", flags.trials, bounds::trials,
+             fmt::format("of an experiment with a fleet's memory: {}; default: its own number",
+                         fmt::join(simulation::fleet_experiment_names(), ", ")))
+      ->needs(experiment);
   studies.words("--studies-dir", flags.studies_dir, "where to")->needs(experiment)->capture_default_str();
+}
+
+Result<void> only_flags(const CLI::App& command, std::span<const std::string_view> allowed) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name(false, true).substr(2);
+    if (option->count() == 0 || name == "experiment" || std::ranges::find(allowed, name) != allowed.end()) continue;
+    return failure(
+        fmt::format("--experiment sets --{} by itself; allowed beside it: --{}", name, fmt::join(allowed, ", --")));
+  }
+  return {};
 }
 
 }  // namespace
@@ -173,15 +190,13 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags) {
 }
 
 Result<void> only_flags_of_experiments(const CLI::App& command) {
-  constexpr std::array<std::string_view, 7> allowed = {"experiment", "studies-dir", "steps", "seeds",
-                                                       "seed",       "jobs",        "json"};
-  for (const CLI::Option* option : command.get_options()) {
-    const std::string name = option->get_name(false, true).substr(2);
-    if (option->count() == 0 || std::ranges::find(allowed, name) != allowed.end()) continue;
-    return failure(fmt::format("--experiment sets --{} by itself; allowed beside it: --{}", name,
-                               fmt::join(allowed.begin() + 1, allowed.end(), ", --")));
-  }
-  return {};
+  constexpr std::array<std::string_view, 6> allowed = {"studies-dir", "steps", "seeds", "seed", "jobs", "json"};
+  return only_flags(command, allowed);
+}
+
+Result<void> only_flags_of_fleet_experiments(const CLI::App& command) {
+  constexpr std::array<std::string_view, 4> allowed = {"studies-dir", "trials", "seed", "json"};
+  return only_flags(command, allowed);
 }
 
 }  // namespace evenkeel::cli

@@ -16,6 +16,7 @@ struct SimulateFlags {
   std::string policies = "least_requests";
   std::int64_t seeds = 3;
   std::int64_t seed = 1;
+  std::int64_t trials = 0;  ///< of an experiment with a fleet's memory; 0: its own
   std::optional<std::int64_t> jobs;
   bool timing = false;
   bool json = false;
@@ -29,5 +30,7 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags);
 
 /// A study has its settings by itself: what would be ignored beside --experiment is refused.
 [[nodiscard]] Result<void> only_flags_of_experiments(const CLI::App& command);
+/// The same of an experiment with a fleet's memory.
+[[nodiscard]] Result<void> only_flags_of_fleet_experiments(const CLI::App& command);
 
 }  // namespace evenkeel::cli

@@ -64,6 +64,7 @@ inline constexpr Whole plan_window{0, 1'000'000};
 inline constexpr Whole steps{0, 1'000'000'000};
 inline constexpr Whole seeds{1, 10'000};
 inline constexpr Whole seed{1, 1'000'000'000'000'000'000};
+inline constexpr Whole trials{1, 10'000'000};
 inline constexpr Whole jobs{1, 1024};
 
 }  // namespace bounds

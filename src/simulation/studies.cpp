@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/text.hpp"
+#include "simulation/fleet_experiment.hpp"
 
 namespace evenkeel::simulation {
 
@@ -38,9 +40,11 @@ Result<Study> find_study(std::string_view name) {
   const auto* const entry =
       std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.name == name; });
   if (entry != entries.end()) return entry->make();
-  const std::string_view near = nearest_name(name, names);
+  std::vector<std::string_view> all(names.begin(), names.end());
+  all.insert(all.end(), fleet_experiment_names().begin(), fleet_experiment_names().end());
+  const std::string_view near = nearest_name(name, all);
   return failure(fmt::format("--experiment \"{}\" is not known{}; allowed: {}", name,
-                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(names, ", ")));
+                             near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(all, ", ")));
 }
 
 }  // namespace evenkeel::simulation
