@@ -9,6 +9,7 @@
 #include "routing/balance.hpp"
 #include "routing/br.hpp"
 #include "routing/consistent_hash.hpp"
+#include "routing/headroom.hpp"
 #include "routing/io0.hpp"
 #include "routing/ioh.hpp"
 #include "routing/late.hpp"
@@ -38,6 +39,18 @@ Made make_balance(Parameters& parameters, const PolicyParts&) {
   return std::make_unique<Balance>(options);
 }
 
+Made make_headroom(Parameters& parameters, bool argmax) {
+  Headroom::Options options;
+  options.argmax = argmax;
+  options.sample = argmax ? 0 : static_cast<std::size_t>(parameters.integer("d", 2, 1, 1024));
+  options.output_tokens = parameters.integer("output", 0, 0, 1 << 24);
+  options.prefill_capacity = parameters.integer("prefill", options.prefill_capacity, 1, 1 << 30);
+  return std::make_unique<Headroom>(options);
+}
+
+Made make_sampled_headroom(Parameters& parameters, const PolicyParts&) { return make_headroom(parameters, false); }
+Made make_headroom_argmax(Parameters& parameters, const PolicyParts&) { return make_headroom(parameters, true); }
+
 struct Entry {
   std::string_view name;
   Made (*make)(Parameters&, const PolicyParts&);
@@ -59,6 +72,8 @@ constexpr std::array entries = {
     Entry{"brh", make_brh},
     Entry{"io0", make_io0},
     Entry{"ioh", make_ioh},
+    Entry{"headroom", make_sampled_headroom},
+    Entry{"headroom_argmax", make_headroom_argmax},
 };
 
 constexpr auto names = [] {
