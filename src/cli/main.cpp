@@ -6,6 +6,7 @@
 #include "cli/demo.hpp"
 #include "cli/emulate.hpp"
 #include "cli/forecast.hpp"
+#include "cli/plan.hpp"
 #include "cli/replay.hpp"
 #include "cli/retrace.hpp"
 #include "cli/serve.hpp"
@@ -24,6 +25,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_forecast(app, exit_code);
   evenkeel::cli::add_simulate(app, exit_code);
   evenkeel::cli::add_retrace(app, exit_code);
+  evenkeel::cli::add_plan(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& said) {

@@ -116,6 +116,7 @@ Result<void> FleetPlan::check() const {
   if (!(level > 0 && level < 1))
     return failure(fmt::format("level is {}: allowed are numbers over 0 and under 1", level));
   if (auto ok = over_zero("scale time in s", scale_time_s); !ok) return ok;
+  if (auto ok = within("an ordinary sequence in GB", sequence_gb, 0, most); !ok) return ok;
   if (auto ok = within("staleness in s", staleness_s, 0, most); !ok) return ok;
   if (auto ok = within("correlated share", correlated_share, 0, 1); !ok) return ok;
   if (!(correlation >= 0 && correlation < 1)) {
@@ -139,6 +140,8 @@ FleetPlan splitwise_70b(std::int64_t nodes, double prompt_gb) {
   plan.models = {{std::string(splitwise_70b_name),
                   DurationLaw::pareto(mean_s * (tail_index - 1) / tail_index, tail_index),
                   {{prompt_gb, splitwise_70b_bytes_per_token * tokens_per_s / 1e9}}}};
+  plan.sequence_gb =
+      (splitwise_70b_prompt_tokens + 129) * splitwise_70b_bytes_per_token / 1e9;  // with its median answer
   plan.groups = {{"decode", nodes, {31.80}, {7.4 / mean_s}}};
   return plan;
 }

@@ -42,7 +42,7 @@ struct RateStep {
 
 /// What a reserve is computed from. Filled from flags, from a file, or from what was measured.
 struct FleetPlan {
-  std::vector<std::string> resources{"memory_gb"};  ///< "memory_gb" in 1e9 bytes; others in units of their own
+  std::vector<std::string> resources{"memory_gb"};  ///< first memory, in 1e9 bytes; others in units of their own
   std::vector<Model> models;
   std::vector<Group> groups;
   double level = 32.0 / 33;       ///< probability that the reserve suffices for one window
@@ -50,6 +50,7 @@ struct FleetPlan {
   double staleness_s = 0;         ///< age that the router's view of the fleet may have
   double correlated_share = 1;    ///< share of pressed windows that are pressed on the whole fleet
   double correlation = 0;         ///< of the arrival counts of two nodes in one window
+  double sequence_gb = 0;         ///< what an ordinary sequence holds of the first resource; 0: not said
   std::vector<RateStep> profile;  ///< ascending, the first from 0; empty: constant rates
 
   /// The first fault, in words: which field, what it was, what is allowed.
@@ -63,6 +64,7 @@ struct FleetPlan {
 
 /// Bytes of cache per token of that model: 2 * 80 layers * 8 heads * 128 * 2 bytes.
 inline constexpr double splitwise_70b_bytes_per_token = 327'680;
+inline constexpr double splitwise_70b_prompt_tokens = 1020;  ///< median of its conversations
 inline constexpr std::string_view splitwise_70b_name = "splitwise-70b";
 
 }  // namespace evenkeel::planning

@@ -1,0 +1,99 @@
+#include "cli/plan_source.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "cli/flag_values.hpp"
+#include "planning/level.hpp"
+
+namespace evenkeel::cli {
+
+namespace {
+
+constexpr simulation::Real positive{1e-9, 1e12};
+constexpr simulation::Real not_negative{0, 1e12};
+
+Result<planning::FleetPlan> specimen_plan(const PlanSource& flags) {
+  if (flags.specimen != planning::splitwise_70b_name) {
+    return failure(fmt::format("--specimen is \"{}\"; allowed: {}", flags.specimen, planning::splitwise_70b_name));
+  }
+  const double tokens = flags.prompt_tokens.value_or(planning::splitwise_70b_prompt_tokens);
+  const double of_tokens = tokens * planning::splitwise_70b_bytes_per_token / 1e9;
+  return planning::splitwise_70b(flags.nodes.value_or(32), flags.prompt_gb.value_or(of_tokens));
+}
+
+/// A surge multiplies the arrivals of the whole window, whatever profile they have.
+void apply_surge(planning::FleetPlan& plan, double factor) {
+  if (factor == 1) return;
+  for (auto& group : plan.groups) {
+    for (double& rate : group.rate_per_node_s) rate *= factor;
+  }
+}
+
+Result<double> read_level(const PlanSource& flags, double window_s, double otherwise) {
+  if (flags.level) return planning::level_of_text(*flags.level);
+  if (flags.cost_ratio) return planning::level_of_cost_ratio(*flags.cost_ratio);
+  if (flags.breaches_per_month) return planning::level_of_breaches_per_month(*flags.breaches_per_month, window_s);
+  return otherwise;
+}
+
+}  // namespace
+
+void PlanSource::add_to(CLI::App& command) {
+  auto* const specimen_flag =
+      command.add_option("--specimen", specimen, fmt::format("a published fleet: {}", planning::splitwise_70b_name));
+  command.add_option("--nodes", nodes, "workers of the specimen (default 32)")
+      ->check(whole({1, 100'000}))
+      ->needs(specimen_flag);
+  auto* const gb = command.add_option("--prompt-gb", prompt_gb, "what a prompt holds at admission, GB of 1e9 bytes")
+                       ->check(real(positive))
+                       ->needs(specimen_flag);
+  command.add_option("--prompt-tokens", prompt_tokens, "the same in tokens (default 1020)")
+      ->check(real({1, 1e9}))
+      ->needs(specimen_flag)
+      ->excludes(gb);
+  auto* const level_flag = command.add_option(
+      "--level", level, "probability that the reserve suffices for one window: 0.97, 32/33 (default 32/33)");
+  auto* const ratio_flag =
+      command.add_option("--cost-ratio", cost_ratio, "the same by costs UNDER:OVER of a unit short and idle: 32:1");
+  command
+      .add_option("--breaches-per-month", breaches_per_month, "the same by windows a month that it does not suffice")
+      ->check(real(positive))
+      ->excludes(level_flag)
+      ->excludes(ratio_flag);
+  ratio_flag->excludes(level_flag);
+  command.add_option("--scale-time", scale_time_s, "s from the decision to scale to live capacity (default 90)")
+      ->check(real(positive));
+  command.add_option("--staleness", staleness_s, "s that the router's view of the fleet may be old (default 0)")
+      ->check(real(not_negative));
+  command
+      .add_option("--correlated-share", correlated_share,
+                  "share of the pressed windows in which the whole fleet is pressed (default 1)")
+      ->check(real({0, 1}));
+  command.add_option("--correlation", correlation, "of the arrivals of two workers in one window (default 0)")
+      ->check(real({0, 0.999999}));
+  command.add_option("--surge", surge, "all rates times this")->check(real({1e-6, 1e6}))->capture_default_str();
+  command.add_option("--evaluator", evaluator, "automatic, recursion, transform; expansion is fast and not exact")
+      ->check(one_of({"automatic", "recursion", "transform", "expansion"}))
+      ->capture_default_str();
+  command.add_flag("--json", json, "one JSON object");
+}
+
+Result<planning::FleetPlan> PlanSource::read() const {
+  if (specimen.empty()) return failure("nothing to plan for: give --specimen");
+  auto plan = specimen_plan(*this);
+  if (!plan) return plan;
+  if (scale_time_s) plan->scale_time_s = *scale_time_s;
+  if (staleness_s) plan->staleness_s = *staleness_s;
+  if (correlated_share) plan->correlated_share = *correlated_share;
+  if (correlation) plan->correlation = *correlation;
+  apply_surge(*plan, surge);
+  const auto wanted = read_level(*this, plan->scale_time_s, plan->level);
+  if (!wanted) return tl::unexpected(wanted.error());
+  plan->level = *wanted;
+  if (auto ok = plan->check(); !ok) return tl::unexpected(ok.error());
+  return plan;
+}
+
+}  // namespace evenkeel::cli
