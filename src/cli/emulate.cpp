@@ -42,6 +42,7 @@ struct EmulateFlags {
   std::optional<std::int64_t> slots;
   std::optional<std::int64_t> kv_tokens;
   std::optional<std::int64_t> max_model_len;
+  bool prefix_cache = false;
   std::string step_preset;
   std::string rate_table;
   double time_scale = 1;
@@ -75,6 +76,7 @@ Result<engine::EngineConfig> engine_config(const EmulateFlags& flags) {
     config.law = *std::move(law);
   }
   config.ranks = flags.ranks;
+  config.prefix_cache = flags.prefix_cache;
   if (flags.slots) config.slots = *flags.slots;
   if (flags.kv_tokens) config.kv_capacity = Tokens(*flags.kv_tokens);
   if (flags.max_model_len) config.max_model_length = Tokens(*flags.max_model_len);
@@ -245,9 +247,12 @@ void add_emulate(CLI::App& app, int& exit_code) {
   command->add_option("--slots", flags->slots, "Most requests running at once, in each rank");
   command->add_option("--kv-tokens", flags->kv_tokens, "Tokens the KV cache of each rank holds");
   command->add_option("--max-model-len", flags->max_model_len, "Tokens of prompt and output together");
+  auto* prefix_cache =
+      command->add_flag("--prefix-cache", flags->prefix_cache, "Keep what was computed: a prompt's beginning is found");
   auto* preset = command->add_option("--step-preset", flags->step_preset, "A known engine, such as 8b-h100");
   command->add_option("--rate-table", flags->rate_table, "Total tokens/s at 1, 2, ... running, such as 18.18,50.71")
-      ->excludes(preset);
+      ->excludes(preset)
+      ->excludes(prefix_cache);
   command->add_option("--time-scale", flags->time_scale, "Engine seconds a real second")->capture_default_str();
   command->add_option("--seed", flags->seed, "Of texts and lengths")->capture_default_str();
   command

@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "emulator/rank_header.hpp"
 #include "emulator/run.hpp"
+#include "emulator/text.hpp"
 
 namespace evenkeel::emulator {
 
@@ -55,7 +56,9 @@ void Replica::remember(std::string id, std::string body) {
 }
 
 Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Responder& responder, Endpoint endpoint) {
-  const auto generation = parse_generation(endpoint, request.body, options_.model);
+  const auto& engine = options_.engine;
+  const auto generation =
+      parse_generation(endpoint, request.body, options_.model, engine.prefix_cache ? engine.block_size : 0);
   const auto told = told_length(request);
   if (!generation || !told) {
     (void)co_await refuse(responder, generation ? told.error() : generation.error(), endpoint);
@@ -90,7 +93,7 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
     co_return;
   }
 
-  Run run{*sequences, *shape, Inbox{fiber}, kv, id};
+  Run run{*generation, *sequences, *shape, Inbox{fiber}, kv, id};
   if (sequences->size() > 1) kv.give_up();  // several answers cannot share what is handed over once
   run.stream = generation->stream;
   run.asked_rank = *rank;
@@ -115,6 +118,15 @@ Task<void> Replica::generate(Fiber& fiber, const ServerRequest& request, Respond
 
 namespace {
 
+/// What the prefix cache can find the prompt by, and then the answer: in the next turn it stands in the prompt.
+std::shared_ptr<const engine::PromptPrefix> prefix_of(TokenChain chain, const Sequence& sequence) {
+  if (!chain.on()) return nullptr;
+  for (std::int64_t k = 0; k < sequence.output_tokens; ++k) {
+    chain.add(static_cast<std::uint64_t>(output_id(sequence.key, k)));
+  }
+  return std::make_shared<const engine::PromptPrefix>(engine::PromptPrefix{chain.links(), chain.block_tokens(), true});
+}
+
 /// How many more tokens a fault lets through.
 std::int64_t allowance(const std::optional<std::int64_t>& limit, std::int64_t delivered) {
   return limit ? std::max<std::int64_t>(*limit - delivered, 0) : std::numeric_limits<std::int64_t>::max();
@@ -132,6 +144,7 @@ bool Replica::submit(Run& run, Submitted& submitted, KeptKv& kept) {
     wanted.ends_with = sequence.reason;
     wanted.keep_kv = run.kv.keeps();
     wanted.remote_kv = run.kv.pulls();
+    wanted.prefix = prefix_of(run.request.prompts[sequence.prompt].chain, sequence);
     wanted.rank = run.asked_rank ? *run.asked_rank : engine_->choose_rank();
     run.ranks.push_back(wanted.rank);
     if (engine_->submit(wanted, run.inbox, static_cast<std::uint32_t>(i)) != engine::SubmitOutcome::accepted) {
@@ -198,6 +211,7 @@ void Replica::deliver(Run& run, std::span<const Output> batch, std::string& out)
     (sequence.delivered == 0 ? times.first_token : times.inter_token).observe(gap);
     run.last_at[output.sequence] = output.at;
     sequence.delivered += count;
+    sequence.cached = output.cached;
     run.delivered += count;
     may -= count;
     if (output.finished && --run.left == 0) times.whole.observe(engine_->real_seconds(output.at - run.arrived));

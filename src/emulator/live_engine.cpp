@@ -164,6 +164,7 @@ void LiveEngine::on_event(const engine::EngineEvent& event) {
       const auto found = routes_.find(event.id);
       if (found == routes_.end() || std::exchange(found->second.started, true)) return;
       found->second.started_at = event.at;
+      found->second.cached = event.count.value();
       return;
     }
     case Kind::tokens:
@@ -183,7 +184,7 @@ void LiveEngine::deliver(Time at, const engine::Delivery& delivery) {
   if (found == routes_.end()) return;
   Route& route = found->second;
   route.generated += delivery.count;
-  route.inbox->outputs.push_back({route.sequence, delivery.count, false, at});
+  route.inbox->outputs.push_back({route.sequence, delivery.count, false, at, route.cached});
   route.inbox->fiber.wake();
   if (delivery.finished) finish(delivery.id, at);
 }

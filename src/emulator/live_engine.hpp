@@ -18,7 +18,8 @@ struct Output {
   std::uint32_t sequence = 0;
   std::int64_t count = 0;
   bool finished = false;
-  Time at;  ///< engine time
+  Time at;                  ///< engine time
+  std::int64_t cached = 0;  ///< prompt tokens that were found in the prefix cache when it was first admitted
 };
 
 /// Where the outputs of one request arrive; its fiber is woken. Must outlive the sequences it was given for.
@@ -87,6 +88,7 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
     bool started = false;
     Time started_at;
     std::int64_t generated = 0;
+    std::int64_t cached = 0;
   };
 
   LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineModel> model, const LiveEngineOptions& options);

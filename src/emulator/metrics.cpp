@@ -139,10 +139,11 @@ void append_config(Page& page, const MetricsView& view) {
   const auto& config = view.config;
   for (std::size_t rank = 0; rank < view.gauges.size(); ++rank) {
     page.out() += fmt::format(
-        R"(vllm:cache_config_info{{block_size="{}",cache_dtype="auto",enable_prefix_caching="False",engine="{}",)"
+        R"(vllm:cache_config_info{{block_size="{}",cache_dtype="auto",enable_prefix_caching="{}",engine="{}",)"
         R"(gpu_memory_utilization="0.92",kv_cache_size_tokens="{}",num_cpu_blocks="None",num_gpu_blocks="{}",)"
         "sliding_window=\"None\"}} 1.0\n",
-        config.block_size, view.first_rank + rank, config.usable_blocks() * config.block_size, config.total_blocks());
+        config.block_size, config.prefix_cache ? "True" : "False", view.first_rank + rank,
+        config.usable_blocks() * config.block_size, config.total_blocks());
   }
 }
 
@@ -194,6 +195,8 @@ std::string metrics_page(const MetricsView& view) {
                  &RequestTimes::whole);
   if (!view.kv.empty()) append_transfers(page);
   append_config(page, view);
+  page.header("process_start_time_seconds", "gauge", "Start time of the process since unix epoch in seconds.");
+  page.out() += fmt::format("process_start_time_seconds {}\n", number(static_cast<double>(view.started)));
   return page.out();
 }
 

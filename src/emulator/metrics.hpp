@@ -46,6 +46,7 @@ struct MetricsView {
   std::span<const RequestTimes> times;           ///< by rank
   std::span<const KvCounters> kv{};              ///< by rank; empty without a role
   std::size_t first_rank = 0;                    ///< the number of the first of them
+  std::int64_t started = 0;                      ///< when the process was, Unix seconds
 };
 
 /// /metrics in Prometheus' text format, with vLLM's names and labels.

@@ -68,10 +68,10 @@ class OpenAiShape final : public AnswerShape {
     }
     out += R"(],"service_tier":null,"system_fingerprint":null)";
     const UsageSum sum = usage_of(answer_);
-    fmt::format_to(std::back_inserter(out),
-                   R"(,"usage":{{"prompt_tokens":{},"total_tokens":{},"completion_tokens":{},)"
-                   R"("prompt_tokens_details":null}})",
-                   sum.prompt, sum.prompt + sum.completion, sum.completion);
+    usage(out, sum);
+    out.pop_back();
+    if (sum.cached == 0) out += R"(,"prompt_tokens_details":null)";
+    out += '}';
     if (chat_) {
       out += R"(,"prompt_logprobs":null)";
       if (answer_.request.return_token_ids) {
@@ -148,9 +148,13 @@ class OpenAiShape final : public AnswerShape {
   }
 
   static void usage(std::string& out, UsageSum sum) {
-    fmt::format_to(std::back_inserter(out),
-                   R"(,"usage":{{"prompt_tokens":{},"total_tokens":{},"completion_tokens":{}}})", sum.prompt,
-                   sum.prompt + sum.completion, sum.completion);
+    fmt::format_to(std::back_inserter(out), R"(,"usage":{{"prompt_tokens":{},"total_tokens":{},"completion_tokens":{})",
+                   sum.prompt, sum.prompt + sum.completion, sum.completion);
+    // None found is not told, as by vLLM.
+    if (sum.cached > 0) {
+      fmt::format_to(std::back_inserter(out), R"(,"prompt_tokens_details":{{"cached_tokens":{}}})", sum.cached);
+    }
+    out += '}';
   }
 
   Answer answer_;

@@ -23,6 +23,7 @@ struct Sequence {
   engine::FinishReason reason = engine::FinishReason::stop;
   std::uint64_t key = 0;
   std::int64_t delivered = 0;  ///< tokens that have gone out so far
+  std::int64_t cached = 0;     ///< prompt tokens that were found in the prefix cache; known with the first token
 };
 
 struct PlanRules {

@@ -56,11 +56,11 @@ bool read_ids(PromptReader& reader, simdjson::dom::array ids) {
   return true;
 }
 
-Prompt finish(PromptReader& reader) { return {reader.tokens(), reader.hash(), reader.take_ids()}; }
+Prompt finish(PromptReader& reader) { return {reader.tokens(), reader.hash(), reader.take_ids(), reader.take_chain()}; }
 
 }  // namespace
 
-std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep_ids) {
+std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, const PromptReading& wanted) {
   std::vector<Prompt> prompts;
   const auto refuse = [&] {
     body.reject(key, fmt::format("a text, a list of texts, a list of token ids below {}, or a list of such lists",
@@ -73,12 +73,12 @@ std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep
   const bool several = value->get(list) == simdjson::SUCCESS;
   if (!several && !value->is_string()) return refuse();
   if (!several || (list.size() > 0 && whole_of(list.at(0).value_unsafe()))) {
-    PromptReader reader(keep_ids);
+    PromptReader reader(wanted);
     if (several ? !read_ids(reader, list) : !read_part(reader, *value)) return refuse();
     prompts.push_back(finish(reader));
   } else {
     for (const element each : list) {
-      PromptReader reader(keep_ids);
+      PromptReader reader(wanted);
       simdjson::dom::array ids;
       const bool fine =
           each.get(ids) == simdjson::SUCCESS ? read_ids(reader, ids) : each.is_string() && read_part(reader, each);
@@ -97,8 +97,8 @@ std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep
   return prompts;
 }
 
-Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before, bool keep_ids) {
-  PromptReader reader(keep_ids);
+Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before, const PromptReading& wanted) {
+  PromptReader reader(wanted);
   if (const auto text = before.empty() ? std::nullopt : body.find(before); text && !read_content(reader, *text)) {
     body.reject(before, "a text or a list of parts");
   }
@@ -110,7 +110,10 @@ Prompt read_messages(JsonBody& body, std::string_view key, std::string_view befo
   }
   if (!fine) body.reject(key, "a list of messages, each with a role and with a text or a list of parts as content");
   Prompt prompt = finish(reader);
-  if (prompt.tokens == 0) prompt.tokens = 1;  // a chat template always adds something
+  if (prompt.tokens == 0) {  // a chat template always adds something
+    prompt.tokens = 1;
+    prompt.chain.add(0);
+  }
   return prompt;
 }
 

@@ -365,6 +365,7 @@ std::string Replica::metrics_text() const {
     view.times = view.times.subspan(*own_rank_, 1);
     view.first_rank = *own_rank_;
   }
+  view.started = created_;
   return metrics_page(view);
 }
 

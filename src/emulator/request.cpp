@@ -52,18 +52,25 @@ void read_stream_options(JsonBody& body, GenerationRequest& request) {
   if (inner.fault()) body.reject("stream_options", "an object of include_usage and continuous_usage_stats");
 }
 
-void read_prompt(JsonBody& body, GenerationRequest& request) {
-  const bool ids = request.return_token_ids;
+/// What else must be equal for KV to be shared.
+std::string_view read_cache_salt(JsonBody& body) {
+  const auto salt = body.text("cache_salt");
+  if (salt && salt->empty()) body.reject("cache_salt", "a text that is not empty");
+  return salt.value_or(std::string_view());
+}
+
+void read_prompt(JsonBody& body, GenerationRequest& request, std::int64_t block_tokens) {
+  const PromptReading wanted{request.return_token_ids, block_tokens, read_cache_salt(body)};
   switch (request.endpoint) {
-    case Endpoint::completions: request.prompts = read_prompts(body, "prompt", ids); break;
-    case Endpoint::chat: request.prompts.push_back(read_messages(body, "messages", "", ids)); break;
-    case Endpoint::messages: request.prompts.push_back(read_messages(body, "messages", "system", ids)); break;
+    case Endpoint::completions: request.prompts = read_prompts(body, "prompt", wanted); break;
+    case Endpoint::chat: request.prompts.push_back(read_messages(body, "messages", "", wanted)); break;
+    case Endpoint::messages: request.prompts.push_back(read_messages(body, "messages", "system", wanted)); break;
     case Endpoint::responses: {
       const auto input = body.find("input");
       if (input && input->is_string()) {
-        request.prompts = read_prompts(body, "input", ids);
+        request.prompts = read_prompts(body, "input", wanted);
       } else {
-        request.prompts.push_back(read_messages(body, "input", "instructions", ids));
+        request.prompts.push_back(read_messages(body, "input", "instructions", wanted));
       }
       break;
     }
@@ -100,7 +107,7 @@ void refuse_what_is_not_emulated(JsonBody& body, GenerationRequest& request) {
 }  // namespace
 
 tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, std::string_view bytes,
-                                                           std::string_view model) {
+                                                           std::string_view model, std::int64_t block_tokens) {
   Parser parser(bytes.size());
   auto body = JsonBody::parse(parser.get(), bytes);
   if (!body) return tl::unexpected(body.error());
@@ -115,7 +122,7 @@ tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, st
     request.kv = read_kv_transfer(*body);
     request.bootstrap = read_bootstrap(*body);
   }
-  read_prompt(*body, request);
+  read_prompt(*body, request, block_tokens);
   read_bounds(*body, request);
   refuse_what_is_not_emulated(*body, request);
   request.sampling_seed =
@@ -134,7 +141,7 @@ tl::expected<EmbeddingRequest, ApiError> parse_embedding(std::string_view bytes,
   auto body = JsonBody::parse(parser.get(), bytes);
   if (!body) return tl::unexpected(body.error());
   EmbeddingRequest request;
-  request.inputs = read_prompts(*body, "input", false);
+  request.inputs = read_prompts(*body, "input", {});
   request.dimensions = body->whole("dimensions", 1, 4096).value_or(request.dimensions);
   const auto format = body->text("encoding_format").value_or("float");
   request.base64 = format == "base64";
@@ -149,11 +156,11 @@ tl::expected<Prompt, ApiError> parse_tokenize(std::string_view bytes, std::strin
   if (!body) return tl::unexpected(body.error());
   Prompt prompt;
   if (body->find("messages")) {
-    prompt = read_messages(*body, "messages", "system", true);  // the latter as /v1/messages has it
+    prompt = read_messages(*body, "messages", "system", {.keep_ids = true});  // the latter as /v1/messages has it
   } else if (const auto text = body->text("prompt")) {
-    PromptReader reader(true);
+    PromptReader reader({.keep_ids = true});
     reader.text(*text);
-    prompt = {reader.tokens(), reader.hash(), reader.take_ids()};
+    prompt = {reader.tokens(), reader.hash(), reader.take_ids(), {}};
   } else {
     body->reject("prompt", "a text (or messages instead)");
   }

@@ -14,6 +14,7 @@
 #include "emulator/bootstrap_params.hpp"
 #include "emulator/json_body.hpp"
 #include "emulator/kv_transfer.hpp"
+#include "emulator/text.hpp"
 
 namespace evenkeel::emulator {
 
@@ -23,6 +24,7 @@ struct Prompt {
   std::int64_t tokens = 0;
   std::uint64_t hash = 0;
   std::vector<std::int64_t> ids;  ///< only if the client wants ids back
+  TokenChain chain;               ///< only for an engine with a prefix cache
 };
 
 /// What a generation endpoint was asked for, all of it checked but for what depends on the engine.
@@ -49,9 +51,11 @@ inline constexpr std::int64_t most_sequences = 1024;
 inline constexpr std::int64_t tokens_of_a_part = 256;
 
 /// Reads the body of `endpoint`. `model` is the one that is served: a body that names none (absent, null or
-/// empty) means it, another name is 404. Fields that are not known are ignored, as vLLM does.
+/// empty) means it, another name is 404. Fields that are not known are ignored, as vLLM does. `block_tokens`: of the
+/// engine's prefix cache; 0: it has none.
 [[nodiscard]] tl::expected<GenerationRequest, ApiError> parse_generation(Endpoint endpoint, std::string_view body,
-                                                                         std::string_view model);
+                                                                         std::string_view model,
+                                                                         std::int64_t block_tokens = 0);
 
 /// What /v1/embeddings was asked for.
 struct EmbeddingRequest {
@@ -69,9 +73,10 @@ struct EmbeddingRequest {
 
 /// Parts of the above, which share a reader of prompts (prompts.cpp). Faults are noted in `body`.
 /// A string, a list of strings, a list of token ids or a list of such lists.
-[[nodiscard]] std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, bool keep_ids);
+[[nodiscard]] std::vector<Prompt> read_prompts(JsonBody& body, std::string_view key, const PromptReading& wanted);
 /// A list of messages whose content is a text, a list of parts, or null; `before` are further fields that
 /// hold text of the prompt (a system text).
-[[nodiscard]] Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before, bool keep_ids);
+[[nodiscard]] Prompt read_messages(JsonBody& body, std::string_view key, std::string_view before,
+                                   const PromptReading& wanted);
 
 }  // namespace evenkeel::emulator

@@ -62,9 +62,9 @@ class ResponsesShape final : public AnswerShape {
     const std::string output =
         ended ? item(status, part(json_string(text_of(sequence, 0, sequence.delivered)))) : std::string();
     const std::string usage =
-        ended ? fmt::format(R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":0}},"output_tokens":{},)"
+        ended ? fmt::format(R"({{"input_tokens":{},"input_tokens_details":{{"cached_tokens":{}}},"output_tokens":{},)"
                             R"("output_tokens_details":{{"reasoning_tokens":0}},"total_tokens":{}}})",
-                            sum.prompt, sum.completion, sum.prompt + sum.completion)
+                            sum.prompt, sum.cached, sum.completion, sum.prompt + sum.completion)
               : "null";
     return fmt::format(R"({{"id":{},"object":"response","created_at":{},"status":"{}","error":null,)"
                        R"("incomplete_details":{},"model":{},"output":[{}],"parallel_tool_calls":true,)"

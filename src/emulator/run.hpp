@@ -60,6 +60,7 @@ struct Replica::KvErrand {
 struct Replica::Run {
   enum class End : std::uint8_t { open, complete, client_gone, died, truncated, no_kv };
 
+  const GenerationRequest& request;
   std::vector<Sequence>& sequences;
   AnswerShape& shape;
   Inbox inbox;

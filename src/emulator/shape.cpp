@@ -35,6 +35,8 @@ UsageSum usage_of(const Answer& answer) {
   UsageSum sum;
   for (const Prompt& prompt : answer.request.prompts) sum.prompt += prompt.tokens;
   for (const Sequence& sequence : answer.sequences) sum.completion += sequence.delivered;
+  const auto answers_each = static_cast<std::size_t>(answer.request.n);
+  for (std::size_t i = 0; i < answer.sequences.size(); i += answers_each) sum.cached += answer.sequences[i].cached;
   return sum;
 }
 

@@ -53,6 +53,7 @@ class AnswerShape {
 struct UsageSum {
   std::int64_t prompt = 0;
   std::int64_t completion = 0;
+  std::int64_t cached = 0;  ///< of the prompts, as their first answers found them
 };
 /// Every prompt counts once, however many answers it has.
 [[nodiscard]] UsageSum usage_of(const Answer& answer);

@@ -26,6 +26,7 @@ inline constexpr std::size_t finish_reasons = 3;
 struct PromptPrefix {
   std::vector<std::uint64_t> chain;
   std::int64_t block_tokens = 16;  ///< >= 1; need not be the engine's
+  bool over_output = false;        ///< the hashes go on over what comes of the prompt
 };
 
 /// What the engine must know of a request. The output length is its fate, known here and to no policy.

@@ -21,8 +21,11 @@ void PrefixCache::enter(Slot slot, std::shared_ptr<const PromptPrefix> prefix, s
   assert(sequence.blocks.empty());
   sequence.blocks.reserve(static_cast<std::size_t>(tokens / block_size_ + 1));
   sequence.full = 0;
-  sequence.shared_tokens =
-      prefix ? std::min(prompt, static_cast<std::int64_t>(prefix->chain.size()) * prefix->block_tokens) : 0;
+  sequence.shared_tokens = 0;
+  if (prefix) {
+    const std::int64_t told = static_cast<std::int64_t>(prefix->chain.size()) * prefix->block_tokens;
+    sequence.shared_tokens = std::min(prefix->over_output ? tokens : prompt, told);
+  }
   sequence.prefix = std::move(prefix);
   sequence.own = next_own_++;
 }

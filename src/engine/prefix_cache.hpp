@@ -28,7 +28,7 @@ class PrefixCache {
   PrefixCache(std::int64_t blocks, std::int64_t block_size);
 
   /// A sequence comes that will have at most `tokens` tokens; `prefix` (may be none) tells what the first `prompt` of
-  /// them have in common with others'. Only here is memory taken.
+  /// them, or all, have in common with others'. Only here is memory taken.
   void enter(Slot slot, std::shared_ptr<const PromptPrefix> prefix, std::int64_t prompt, std::int64_t tokens);
 
   struct Hit {

@@ -8,7 +8,7 @@ namespace evenkeel::emulator {
 namespace {
 
 TEST(PromptReader, CountsWhatBlanksSeparate) {
-  PromptReader reader(true);
+  PromptReader reader({.keep_ids = true});
   reader.text("  a b\tc\n\nd ");
   reader.text("");
   reader.text("e");
@@ -26,6 +26,37 @@ TEST(PromptReader, TellsPromptsApartByEveryByteAndByWhereTheirPiecesEnd) {
   const std::set<std::uint64_t> different = {hash({"a b"}), hash({"a c"}), hash({"a  b"}), hash({"a b", ""}),
                                              hash({"a ", "b"})};
   EXPECT_EQ(different.size(), 5U);
+}
+
+TEST(TokenChain, TellsRowsApartByTheirTokensAndTheirSaltAndIsTheSameHoweverTheTextIsCut) {
+  const auto chain = [](std::initializer_list<std::string_view> pieces, std::string_view salt = {}) {
+    PromptReader reader({.block_tokens = 2, .salt = salt});
+    for (const auto piece : pieces) reader.text(piece);
+    return reader.take_chain().links();
+  };
+  using Links = std::vector<std::uint64_t>;
+  const Links whole = chain({"a b c d e"});
+  ASSERT_EQ(whole.size(), 2U);  // "e" fills no block
+  EXPECT_EQ(chain({"a  b", "c", "d f"}), whole);
+  EXPECT_EQ(chain({"a b"}), Links{whole[0]});
+  EXPECT_EQ(chain({"a b d c"})[0], whole[0]);
+  EXPECT_NE(chain({"a b d c"})[1], whole[1]);
+  EXPECT_NE(chain({"c d"})[0], whole[1]);  // where it stands counts
+  EXPECT_NE(chain({"a b"}, "salt")[0], whole[0]);
+}
+
+TEST(TokenChain, GoesOnOverAnAnswerAsIfItHadStoodInThePrompt) {
+  PromptReader question({.block_tokens = 4});
+  question.text("one two three");
+  TokenChain chain = question.take_chain();
+  std::string text = "one two three";
+  for (int k = 0; k < 9; ++k) {
+    chain.add(static_cast<std::uint64_t>(output_id(42, k)));
+    text += output_word(42, k);
+  }
+  PromptReader both({.block_tokens = 4});
+  both.text(text);
+  EXPECT_EQ(chain.links(), both.take_chain().links());
 }
 
 TEST(OutputText, IsWordsEachWithABlankBeforeIt) {
