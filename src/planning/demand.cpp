@@ -205,9 +205,7 @@ Result<double> quantile(const Demand& demand, double level, Evaluator evaluator)
     case Evaluator::transform: return of(compound_by_transform(demand.count, demand.severity, 0, demand.upper()));
     default: break;
   }
-  const auto law = maths::compound_by_recursion(demand.count, demand.severity, level);
-  if (!law) return tl::unexpected(law.error());
-  return of(*law);
+  return maths::quantile_by_recursion(demand.count, demand.severity, level, demand.on_lattice);
 }
 
 Result<double> coverage(const Demand& demand, double reserve) {
