@@ -94,26 +94,6 @@ double round_down(double value) {
   return power;
 }
 
-Demand on_step(const FleetPlan& plan, std::size_t resource, std::span<const double> rates, double window_s,
-               double step) {
-  Demand demand;
-  demand.severity = maths::Lattice(step);
-  const auto slices = slices_of(plan, window_s);
-  double expected = 0;
-  for (std::size_t m = 0; m < rates.size(); ++m) {
-    if (rates[m] == 0) continue;
-    for (AgeSlice slice : slices) {
-      slice.rate *= rates[m];
-      expected += present(plan.models[m], slice);
-      add_slice(demand.severity, plan.models[m], plan.models[m].footprints[resource], slice);
-    }
-  }
-  const double shape = common_shape(plan);
-  demand.count = maths::CountLaw::negative_binomial(expected, expected + expected * expected / shape);
-  if (expected > 0) demand.severity.scale(1 / demand.severity.total());
-  return demand;
-}
-
 /// What one task holds on average, and the expected tasks.
 struct Rough {
   double held = 0;
@@ -174,19 +154,39 @@ double Demand::upper() const {
   return std::min(tasks * largest, tasks * mean + 9 * spread * std::sqrt(tasks) + largest) + severity.step;
 }
 
+Demand window_demand_on(const FleetPlan& plan, std::size_t resource, std::span<const double> rates, double window_s,
+                        double step) {
+  Demand demand;
+  demand.severity = maths::Lattice(step);
+  const auto slices = slices_of(plan, window_s);
+  double expected = 0;
+  for (std::size_t m = 0; m < rates.size(); ++m) {
+    if (rates[m] == 0) continue;
+    for (AgeSlice slice : slices) {
+      slice.rate *= rates[m];
+      expected += present(plan.models[m], slice);
+      add_slice(demand.severity, plan.models[m], plan.models[m].footprints[resource], slice);
+    }
+  }
+  const double shape = common_shape(plan);
+  const auto exact = common_step(plan, resource, rates);
+  demand.on_lattice = exact && *exact == step;
+  demand.count = maths::CountLaw::negative_binomial(expected, expected + expected * expected / shape);
+  if (expected > 0) demand.severity.scale(1 / demand.severity.total());
+  return demand;
+}
+
 Demand window_demand(const FleetPlan& plan, std::size_t resource, std::span<const double> rates, double window_s) {
   const Rough size = rough(plan, resource, rates, window_s);
   const double shape = common_shape(plan);
   const double reach = size.held * (size.tasks + 10 * std::sqrt(size.tasks + size.tasks * size.tasks / shape) + 10);
   if (const auto step = common_step(plan, resource, rates); step && reach / *step <= most_cells) {
-    Demand demand = on_step(plan, resource, rates, window_s, *step);
-    demand.on_lattice = true;
-    return demand;
+    return window_demand_on(plan, resource, rates, window_s, *step);
   }
   const double wanted = round_down(size.held / 500);
   const double coarsest_needed = reach / most_cells;
-  return on_step(plan, resource, rates, window_s,
-                 wanted >= coarsest_needed ? wanted : round_down(coarsest_needed * 2.5));
+  return window_demand_on(plan, resource, rates, window_s,
+                          wanted >= coarsest_needed ? wanted : round_down(coarsest_needed * 2.5));
 }
 
 Evaluator evaluator_for(const Demand& demand, Evaluator wanted) {

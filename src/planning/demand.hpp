@@ -36,6 +36,10 @@ enum class Evaluator { automatic, recursion, transform, expansion };
 [[nodiscard]] Demand window_demand(const FleetPlan& plan, std::size_t resource, std::span<const double> rates,
                                    double window_s);
 
+/// The same on a lattice of a given step, which must be a small part of what a task holds.
+[[nodiscard]] Demand window_demand_on(const FleetPlan& plan, std::size_t resource, std::span<const double> rates,
+                                      double window_s, double step);
+
 /// Shape of that gamma factor: with Lambda arrivals a node and window, counts of two nodes correlate by
 /// c = (Lambda / shape) / (1 + Lambda / shape). +inf without correlation. Lambda is the mean over the fleet's nodes.
 [[nodiscard]] double common_shape(const FleetPlan& plan);

@@ -41,6 +41,35 @@ double survival_integral(const DurationPart& part, int moment, double t) {
          std::pow(part.minimum_s, part.tail_index) * power_integral(moment - part.tail_index, part.minimum_s, t);
 }
 
+/// The t with survival(part, t) = u, 0 < u <= 1.
+double survival_inverse(const DurationPart& part, double u) {
+  if (part.kind == DurationPart::Kind::exponential) return -part.mean_s * std::log(u);
+  return part.minimum_s * std::pow(u, -1 / part.tail_index);
+}
+
+/// The t with survival_integral(part, 0, t) = y.
+double integral_inverse(const DurationPart& part, double y) {
+  if (part.kind == DurationPart::Kind::exponential) return -part.mean_s * std::log1p(-y / part.mean_s);
+  if (y <= part.minimum_s) return y;
+  const double p = part.tail_index - 1;
+  const double over = y / part.minimum_s - 1;
+  if (std::abs(p) < 1e-12) return part.minimum_s * std::exp(over);
+  return part.minimum_s * std::pow(std::max(1 - p * over, 1e-300), -1 / p);
+}
+
+/// A part, drawn by the sizes that `of` gives them.
+template <class Of>
+const DurationPart& draw_part(const DurationLaw& law, Random& random, Of of) {
+  double total = 0;
+  for (const auto& part : law.parts) total += of(part);
+  double rest = random.unit() * total;
+  for (const auto& part : law.parts) {
+    rest -= of(part);
+    if (rest < 0) return part;
+  }
+  return law.parts.back();
+}
+
 bool is_positive(double value) { return value > 0 && std::isfinite(value); }
 
 template <class Of>
@@ -104,6 +133,19 @@ double DurationLaw::survival_moment(double t) const {
 double DurationLaw::mean() const { return survival_integral(infinity); }
 
 double DurationLaw::second_moment() const { return 2 * survival_moment(infinity); }
+
+double DurationLaw::draw(Random& random) const {
+  const auto& part = draw_part(*this, random, [](const DurationPart& of) { return of.weight; });
+  return std::min(cap_s, survival_inverse(part, 1 - random.unit()));
+}
+
+Resident DurationLaw::draw_resident(Random& random) const {
+  const auto time_of = [this](const DurationPart& of) { return planning::survival_integral(of, 0, cap_s); };
+  const auto& part = draw_part(*this, random, [&](const DurationPart& of) { return of.weight * time_of(of); });
+  const double age = integral_inverse(part, random.unit() * time_of(part));
+  const double end = survival_inverse(part, (1 - random.unit()) * planning::survival(part, age));
+  return {age, std::min(cap_s, end) - age};
+}
 
 double DurationLaw::mean_residual(double t) const {
   const double left = survival(t);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/random.hpp"
 
 namespace evenkeel::planning {
 
@@ -15,6 +16,11 @@ struct DurationPart {
   double minimum_s = 0;   ///< pareto: no task ends before
   double tail_index = 0;  ///< pareto: alpha
   double mean_s = 0;      ///< exponential
+};
+
+struct Resident {
+  double age_s = 0;
+  double left_s = 0;
 };
 
 /// How long a heavy task stays on its worker: a mixture, cut off at `cap_s`, where every task ends that reaches it (an
@@ -40,6 +46,12 @@ struct DurationLaw {
   [[nodiscard]] double second_moment() const;
   /// E[S - t | S > t]; 0 where nobody is left.
   [[nodiscard]] double mean_residual(double t) const;
+
+  /// One task's stay in s.
+  [[nodiscard]] double draw(Random& random) const;
+  /// A task found in service at an instant long after the start: its age and what is left, in s. The age has density
+  /// survival / mean, what is left the law of S - age given S > age.
+  [[nodiscard]] Resident draw_resident(Random& random) const;
 };
 
 }  // namespace evenkeel::planning

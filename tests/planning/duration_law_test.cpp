@@ -49,6 +49,32 @@ TEST(DurationLaw, MixtureWeighsItsParts) {
               1e-8);
 }
 
+TEST(DurationLaw, DrawsFollowTheLaw) {
+  const DurationLaw law{{{.weight = 1, .minimum_s = 60, .tail_index = 2.5},
+                         {.kind = DurationPart::Kind::exponential, .weight = 2, .mean_s = 90}},
+                        400};
+  Random random(11);
+  constexpr int draws = 200'000;
+  double longer = 0;
+  double capped = 0;
+  double old = 0;
+  double mean_left = 0;
+  for (int i = 0; i < draws; ++i) {
+    const double stay = law.draw(random);
+    longer += stay > 120;
+    capped += stay == 400;
+    const Resident resident = law.draw_resident(random);
+    old += resident.age_s > 150;
+    mean_left += resident.left_s / draws;
+    ASSERT_GE(resident.left_s, -1e-9);
+    ASSERT_LE(resident.age_s + resident.left_s, 400 + 1e-9);
+  }
+  EXPECT_NEAR(longer / draws, law.survival(120), 4e-3);
+  EXPECT_NEAR(capped / draws, law.survival(399.999999), 1.5e-3);
+  EXPECT_NEAR(old / draws, 1 - law.survival_integral(150) / law.mean(), 4e-3);
+  EXPECT_NEAR(mean_left, law.second_moment() / (2 * law.mean()), 1);  // of a stationary renewal process
+}
+
 TEST(DurationLaw, RefusesWhatIsNoLaw) {
   EXPECT_FALSE(DurationLaw{}.check());
   EXPECT_FALSE(DurationLaw::pareto(100, 1).check());
