@@ -79,6 +79,14 @@ std::string_view nearest_name(std::string_view wrong, std::span<const std::strin
   return best;
 }
 
+std::string in_flags(std::string message, std::span<const std::pair<std::string_view, std::string_view>> flags) {
+  for (const auto& [field, flag] : flags) {
+    const bool begins = message.starts_with(field) && message.size() > field.size() && message[field.size()] == ' ';
+    if (begins) return message.replace(0, field.size(), flag);
+  }
+  return message;
+}
+
 namespace {
 /// Length of the valid UTF-8 sequence at the start of `text`, 0 if there is none (RFC 3629).
 std::size_t utf8_length(std::string_view text) {

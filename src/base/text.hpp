@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace evenkeel {
@@ -20,6 +21,11 @@ namespace evenkeel {
 
 /// The candidate with the smallest edit distance to `wrong`, or "" if none is near (over a third of its length).
 [[nodiscard]] std::string_view nearest_name(std::string_view wrong, std::span<const std::string_view> names);
+
+/// What a message of a part that knows its fields only says to a person who gave flags: begins it with a field of
+/// `flags` and a blank, it begins with that flag instead.
+[[nodiscard]] std::string in_flags(std::string message,
+                                   std::span<const std::pair<std::string_view, std::string_view>> flags);
 
 /// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);

@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +13,7 @@
 
 #include "base/text.hpp"
 #include "cli/child.hpp"
+#include "cli/output_file.hpp"
 #include "http/client.hpp"
 #include "load/replay.hpp"
 #include "load/replay_json.hpp"
@@ -201,9 +201,13 @@ Result<std::vector<load::ReplayReport>> measure_fleet(const DemoFlags& flags, co
   return reports;
 }
 
-void show(const DemoFlags& flags, const FleetPlan& fleet, std::span<const load::ReplayReport> reports) {
-  const std::string chart = fmt::format("{}-{}.svg", flags.svg, fleet.name);
-  std::ofstream(chart) << load::comparison_svg(reports);
+std::string chart_of(const DemoFlags& flags, const FleetPlan& fleet) {
+  return fmt::format("{}-{}.svg", flags.svg, fleet.name);
+}
+
+Result<void> show(const DemoFlags& flags, const FleetPlan& fleet, std::span<const load::ReplayReport> reports) {
+  const std::string chart = chart_of(flags, fleet);
+  auto written = write_output_file("--svg", chart, load::comparison_svg(reports));
   if (flags.json) {  // one line a run, with the fleet it ran on
     for (const auto& report : reports)
       fmt::print("{{\"fleet\":\"{}\",\"report\":{}}}\n", fleet.name, trim(load::to_json(report)));
@@ -212,6 +216,7 @@ void show(const DemoFlags& flags, const FleetPlan& fleet, std::span<const load::
                load::comparison_table(reports), chart);
   }
   std::fflush(stdout);
+  return written;
 }
 
 Result<void> serve_on(const DemoFlags& flags, const Plan& plan) {
@@ -245,9 +250,15 @@ int demo(const DemoFlags& flags) {
   };
   if (!plan) return fail(plan.error());
   for (const auto& fleet : plan->fleets) {
+    if (auto ok = check_output_file("--svg", chart_of(flags, fleet)); !ok) {
+      (void)fail(ok.error());
+      return 2;
+    }
+  }
+  for (const auto& fleet : plan->fleets) {
     const auto reports = measure_fleet(flags, *plan, fleet);
     if (!reports) return fail(reports.error());
-    show(flags, fleet, *reports);
+    if (auto shown = show(flags, fleet, *reports); !shown) return fail(shown.error());
   }
   if (flags.once) return 0;
   const auto served = serve_on(flags, *plan);

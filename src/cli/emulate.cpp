@@ -1,5 +1,6 @@
 #include "cli/emulate.hpp"
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -179,6 +180,30 @@ void run_until_signal(http::EventLoop& loop) {
   waiter.join();
 }
 
+/// What fits together only as a whole is checked by fields; here they are flags.
+Error named_by_flags(Error error) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 18> flags = {
+      {{"slots", "--slots"},
+       {"kv_capacity", "--kv-tokens"},
+       {"max_model_length", "--max-model-len"},
+       {"step_token_budget", "--slots: the tokens of a step"},
+       {"rate table", "--rate-table:"},
+       {"ranks", "--ranks"},
+       {"rank_ports", "--rank-ports"},
+       {"sync off", "--no-sync"},
+       {"replicas", "--replicas"},
+       {"port", "--port"},
+       {"time scale", "--time-scale"},
+       {"the model name", "--model"},
+       {"a role", "--role"},
+       {"the KV host", "--kv-host"},
+       {"the KV lease", "--kv-lease-s"},
+       {"the bootstrap timeout", "--bootstrap-timeout-s"},
+       {"the setup of a KV transfer", "--kv-transfer: SETUP_MS"},
+       {"a KV token's transfer", "--kv-transfer: US_PER_TOKEN"}}};
+  return {in_flags(std::move(error.message), flags)};
+}
+
 int emulate(const EmulateFlags& flags) {
   const auto options = emulator_options(flags);
   if (!options) {
@@ -188,7 +213,7 @@ int emulate(const EmulateFlags& flags) {
   http::EventLoop loop;
   const auto fleet = emulator::Emulator::open(loop, *options);
   if (!fleet) {
-    fmt::print(stderr, "evenkeel emulate: {}\n", fleet.error().message);
+    fmt::print(stderr, "evenkeel emulate: {}\n", named_by_flags(fleet.error()).message);
     return 2;
   }
   print_addresses(flags, fleet->served());

@@ -1,6 +1,7 @@
 #include "cli/forecast.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -73,14 +74,15 @@ std::uint64_t key_of(const workload::Trace& trace, const workload::TraceRequest&
 }
 
 /// The trace reader speaks of its fields; here they are flags.
-std::string in_flags(std::string message) {
-  constexpr std::string_view field = "option rate ";
-  return message.starts_with(field) ? message.replace(0, field.size(), "--rate ") : "--from: " + message;
+std::string named_by_flags(std::string message) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 1> flags = {{{"option rate", "--rate"}}};
+  const std::string told = in_flags(message, flags);
+  return told == message ? "--from: " + message : told;
 }
 
 Result<std::vector<forecast::PastRequest>> read_requests(const Source& source) {
   const auto trace = workload::read_trace(source.spec);
-  if (!trace) return failure(in_flags(trace.error().message));
+  if (!trace) return failure(named_by_flags(trace.error().message));
   std::vector<forecast::PastRequest> requests;
   requests.reserve(trace->requests.size());
   for (const auto& request : trace->requests) {

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/demo.hpp"
 #include "cli/emulate.hpp"
 #include "cli/forecast.hpp"
@@ -26,14 +27,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_simulate(app, exit_code);
   evenkeel::cli::add_retrace(app, exit_code);
   evenkeel::cli::add_plan(app, exit_code);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& said) {
-    return app.exit(said);
-  } catch (const CLI::ParseError& wrong) {
-    (void)app.exit(wrong);
-    return 2;
-  }
+  if (const auto ended = evenkeel::cli::run_command_line(app, argc, argv)) return *ended;
   if (std::fflush(stdout) != 0 || !std::cout.flush()) {
     std::cerr << "evenkeel: what was found could not be written to standard output\n";
     return exit_code == 0 ? 1 : exit_code;

@@ -3,9 +3,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cli/output_file.hpp"
 #include "load/replay.hpp"
 #include "load/replay_json.hpp"
 #include "load/replay_svg.hpp"
@@ -45,7 +46,7 @@ struct Flags {
 Result<void> parse_laws(Flags& flags) {
   if (!flags.arrivals.empty()) {
     auto law = workload::ArrivalLaw::parse(flags.arrivals);
-    if (!law) return failure("arrivals: " + law.error().message);
+    if (!law) return failure("--arrivals: " + law.error().message);
     flags.spec.arrivals = *law;
   }
   const auto lengths = [](const char* option, const std::string& text,
@@ -56,21 +57,21 @@ Result<void> parse_laws(Flags& flags) {
     into = *law;
     return {};
   };
-  if (auto parsed = lengths("prompt", flags.prompt, flags.spec.prompt); !parsed) return parsed;
-  return lengths("output", flags.output, flags.spec.output);
+  if (auto parsed = lengths("--prompt", flags.prompt, flags.spec.prompt); !parsed) return parsed;
+  return lengths("--output", flags.output, flags.spec.output);
 }
 
 Result<void> parse_headers(Flags& flags) {
   for (const auto& line : flags.headers) {
     const auto colon = line.find(':');
     if (colon == std::string::npos)
-      return failure(fmt::format("header \"{}\" is not of the form \"Name: value\"", line));
+      return failure(fmt::format("--header \"{}\" is not of the form \"Name: value\"", line));
     flags.options.headers.emplace_back(line.substr(0, colon), trim(std::string_view(line).substr(colon + 1)));
   }
   if (flags.api_key_env.empty()) return {};
   const char* const key = std::getenv(flags.api_key_env.c_str());
   if (key == nullptr || *key == 0)
-    return failure(fmt::format("api-key-env: the environment has no {}", flags.api_key_env));
+    return failure(fmt::format("--api-key-env: the environment has no {}", flags.api_key_env));
   flags.options.headers.emplace_back("Authorization", fmt::format("Bearer {}", key));
   return {};
 }
@@ -78,7 +79,7 @@ Result<void> parse_headers(Flags& flags) {
 Result<void> complete(Flags& flags) {
   if (flags.synthetic) {
     if (!flags.spec.format.empty() && flags.spec.format != "synthetic")
-      return failure("synthetic and format contradict");
+      return failure("--synthetic and --format contradict: one of them is allowed");
     flags.spec.format = "synthetic";
   }
   flags.spec.seed = flags.options.seed;
@@ -87,13 +88,33 @@ Result<void> complete(Flags& flags) {
                                : flags.max_tokens == "loose" ? load::OutputBound::loose
                                                              : load::OutputBound::exact;
   if (!(flags.timeout_s > 0 && flags.timeout_s <= 86400)) {
-    return failure(fmt::format("timeout is {} s; allowed: 0.001 to 86400 s", flags.timeout_s));
+    return failure(fmt::format("--timeout is {} s; allowed: 0.001 to 86400 s", flags.timeout_s));
   }
   flags.options.timeout = from_seconds(flags.timeout_s);
   if (auto parsed = parse_laws(flags); !parsed) return parsed;
   if (auto parsed = parse_headers(flags); !parsed) return parsed;
-  if (auto fault = load::fault_of(flags.options); !fault.empty()) return failure(std::move(fault));
+  if (auto fault = load::fault_of(flags.options); !fault.empty()) return failure("--" + fault);
+  if (!flags.svg.empty()) return check_output_file("--svg", flags.svg);
   return {};
+}
+
+/// The trace reader speaks of its fields; here they are flags.
+Error named_by_flags(Error error) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 13> flags = {
+      {{"option rate", "--rate"},
+       {"option session_rate", "--session-rate"},
+       {"option arrivals", "--arrivals"},
+       {"option prompt", "--prompt"},
+       {"option output", "--output"},
+       {"slice field from_s", "--from"},
+       {"slice field to_s", "--to"},
+       {"slice field max_requests", "--max-requests"},
+       {"slice field cap_prompt", "--prompt-cap"},
+       {"slice field cap_output", "--output-cap"},
+       {"slice field time_scale", "--time-scale"},
+       {"the synthetic workload", "--synthetic"},
+       {"a synthetic workload", "--synthetic"}}};
+  return {in_flags(std::move(error.message), flags)};
 }
 
 /// An open loop may hold far more connections than the usual 1024 descriptors.
@@ -125,25 +146,21 @@ Result<load::ReplayReport> run(const Flags& flags, const workload::Trace& trace)
   return result;
 }
 
-Result<void> write_svg(const std::string& path, const load::ReplayReport& report) {
-  std::ofstream file(path, std::ios::binary);
-  file << load::comparison_svg({&report, 1});
-  file.close();
-  if (!file) return failure(fmt::format("svg: cannot write {}", path));
-  return {};
-}
-
 Result<int> replay(Flags& flags) {
   if (auto ready = complete(flags); !ready) return tl::unexpected(ready.error());
   const auto trace = workload::read_trace(flags.spec);
-  if (!trace) return tl::unexpected(trace.error());
+  if (!trace) return tl::unexpected(named_by_flags(trace.error()));
   raise_descriptor_limit();
   const auto report = run(flags, *trace);
   if (!report) return tl::unexpected(report.error());
   const std::string text = flags.json ? load::to_json(*report) : load::result_table(*report);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!flags.svg.empty()) {
-    if (auto written = write_svg(flags.svg, *report); !written) return tl::unexpected(written.error());
+    const std::string chart = load::comparison_svg({&*report, 1});
+    if (auto written = write_output_file("--svg", flags.svg, chart); !written) {
+      fmt::print(stderr, "evenkeel replay: {}\n", written.error().message);
+      return 1;
+    }
   }
   return report->failed() > 0 ? 1 : 0;
 }
@@ -237,7 +254,8 @@ void add_replay(CLI::App& app, int& exit_code) {
   add_request_flags(*command, *flags);
   add_trace_flags(*command, *flags);
   add_report_flags(*command, *flags);
-  command->footer(formats_help() + "\nExit codes: 0 every request completed, 1 some failed, 2 usage.");
+  command->footer(formats_help() +
+                  "\nExit codes: 0 every request completed, 1 some failed or the chart could not be written, 2 usage.");
   command->callback([flags, &exit_code] {
     const auto code = replay(*flags);
     if (!code) fmt::print(stderr, "evenkeel replay: {}\n", code.error().message);

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -23,40 +26,61 @@ struct RetraceFlags {
   bool json = false;
 };
 
-std::string to_json(const simulation::Retraced& result) {
-  std::string out = "{\"policy\":";
-  append_json_string(out, result.policy);
-  out += fmt::format(",\"starts\":{},\"turns\":{},\"placements\":{},\"refusals\":{},\"same\":{},\"difference\":",
-                     result.starts, result.turns, result.placements, result.refusals, result.same);
-  if (result.difference) {
-    append_json_string(out, *result.difference);
+using Starts = std::vector<simulation::RetracedStart>;
+
+void append_text_or_null(std::string& out, const std::optional<std::string>& text) {
+  if (text) {
+    append_json_string(out, *text);
   } else {
     out += "null";
   }
-  return out + "}\n";
+}
+
+std::string to_json(const Starts& starts) {
+  std::string out = "{\"starts\":[";
+  for (const auto& each : starts) {
+    if (out.back() != '[') out += ',';
+    out += "{\"policy\":";
+    append_json_string(out, each.policy);
+    out += fmt::format(",\"turns\":{},\"placements\":{},\"refusals\":{},\"same\":{},\"difference\":", each.turns,
+                       each.placements, each.refusals, each.same);
+    append_text_or_null(out, each.difference);
+    out += ",\"lost\":";
+    append_text_or_null(out, each.lost);
+    out += '}';
+  }
+  return out + "]}\n";
+}
+
+std::string counted(std::uint64_t count) { return report::grouped(static_cast<std::int64_t>(count)); }
+
+void print_lines(const Starts& starts) {
+  for (const auto& each : starts) {
+    fmt::print("policy {}: {} placements and {} refusals in {} turns, {} the same\n", each.policy,
+               counted(each.placements), counted(each.refusals), counted(each.turns),
+               each.difference ? counted(each.same) : "all");
+    if (each.difference) fmt::print("  first difference: {}\n", *each.difference);
+    if (each.lost) fmt::print("  lost: {}; what follows it in this start is not looked at\n", *each.lost);
+  }
 }
 
 int retrace(const RetraceFlags& flags) {
   const SteadyClock clock;
   const auto to_stderr = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
   report::Progress bar(clock, to_stderr, isatty(STDERR_FILENO) != 0, "retrace", 0);
-  const auto result = simulation::retrace(flags.file, [&](std::uint64_t turns) { bar.update(turns); });
-  if (!result) {
-    fmt::print(stderr, "evenkeel retrace: {}\n", result.error().message);
+  std::uint64_t done = 0;
+  const auto starts = simulation::retrace(flags.file, [&](std::uint64_t turns) { bar.update(done = turns); });
+  if (!starts) {
+    fmt::print(stderr, "evenkeel retrace: {}\n", starts.error().message);
     return 2;
   }
-  bar.finish(result->turns);
+  bar.finish(done);
   if (flags.json) {
-    fmt::print("{}", to_json(*result));
+    fmt::print("{}", to_json(*starts));
   } else {
-    fmt::print("policy {}: {} placements and {} refusals in {} turns, {} the same\n", result->policy,
-               report::grouped(static_cast<std::int64_t>(result->placements)),
-               report::grouped(static_cast<std::int64_t>(result->refusals)),
-               report::grouped(static_cast<std::int64_t>(result->turns)),
-               result->difference ? report::grouped(static_cast<std::int64_t>(result->same)) : "all");
-    if (result->difference) fmt::print("first difference: {}\n", *result->difference);
+    print_lines(*starts);
   }
-  return result->difference ? 1 : 0;
+  return std::ranges::any_of(*starts, [](const auto& each) { return each.difference || each.lost; }) ? 1 : 0;
 }
 
 }  // namespace
@@ -67,7 +91,7 @@ void add_retrace(CLI::App& app, int& exit_code) {
   auto flags = std::make_shared<RetraceFlags>();
   command->add_option("file", flags->file, "what `evenkeel serve --record FILE` wrote, plain or gzip")->required();
   command->add_flag("--json", flags->json, "one JSON object");
-  command->footer("Exit codes: 0 the same decisions, 1 a difference, 2 usage or no recording.");
+  command->footer("Exit codes: 0 the same decisions, 1 a difference or lost lines, 2 usage or no recording.");
   command->callback([flags, &exit_code] { exit_code = retrace(*flags); });
 }
 

@@ -56,7 +56,7 @@ void add_fleet_flags(CLI::App& command, simulation::Options& options) {
   fleet.whole("--kv-tokens", options.kv_tokens, bounds::kv_tokens,
               "KV tokens a worker holds; default: without end if prompts come with their KV, else the preset's");
   fleet.flag("--prefix-cache", options.prefix_cache, "the engines keep what was computed; needs a preset with prefill");
-  fleet.whole("--kv-block", options.kv_block, bounds::kv_block, "tokens a KV block")->capture_default_str();
+  fleet.whole("--kv-block", options.kv_block, bounds::kv_block, "tokens a KV block; default 16");
   fleet
       .whole("--decode-growth", options.decode_growth, bounds::decode_growth,
              "speculative decoding: 1 to so many tokens a step")

@@ -174,7 +174,7 @@ vector<Setting<HealthSettings>> health_entries() {
       {"health", "breaker_cap", "--breaker-cap", number<H, Duration>(&H::breaker_cap, tick, day),
        "It doubles to this at most"},
       {"health", "ejection_cap", "--ejection-cap", number(&H::ejection_cap, 0.0, 1.0),
-       "Share of the workers that breakers may take out at once"},
+       "Share of the workers that breakers may take out at once; of prefill workers and of the others each"},
   };
 }
 

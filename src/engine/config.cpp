@@ -44,6 +44,10 @@ Result<void> validate_memory(const EngineConfig& config) {
   const std::int64_t most = std::int64_t{1} << 32;
   if (auto ok = within("kv_capacity", config.kv_capacity.value(), config.block_size, most); !ok) return ok;
   const std::int64_t held = config.usable_blocks() * config.block_size;
+  if (held < 2) {
+    return failure(fmt::format("kv_capacity is {}: in whole blocks of {} it holds {} tokens, allowed are 2 and more",
+                               config.kv_capacity.value(), config.block_size, held));
+  }
   const std::int64_t length = config.max_model_length == Tokens(0) ? held : config.max_model_length.value();
   // A longer model length would admit a request that can never end: alone and still out of blocks.
   return within("max_model_length", length, 2, held).map_error([&](Error error) {

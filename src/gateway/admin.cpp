@@ -1,6 +1,12 @@
 #include "gateway/admin.hpp"
 
+#include <simdjson.h>
+
 #include <array>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -22,7 +28,7 @@ std::string error_text(std::string_view message) {
   return error_body(Dialect::openai, error);
 }
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -49,7 +55,24 @@ std::string decode_percent(std::string_view text) {
   return out;
 }
 
-/// Reads an object whose keys are all among `allowed`.
+/// The first key that an object has twice: engines of JSON differ in which of the two counts.
+std::optional<std::string> repeated_key(const std::string& body) {
+  const simdjson::padded_string padded(body);
+  simdjson::ondemand::parser parser;
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  if (parser.iterate(padded).get(document) || document.get_object().get(object)) return std::nullopt;
+  std::set<std::string, std::less<>> seen;
+  for (auto member : object) {
+    simdjson::ondemand::field field;
+    std::string_view key;
+    if (std::move(member).get(field) || field.unescaped_key().get(key)) return std::nullopt;
+    if (!seen.emplace(key).second) return std::string(key);
+  }
+  return std::nullopt;
+}
+
+/// Reads an object whose keys are all among `allowed`, each once.
 Result<json::object> read_object(const std::string& body, std::span<const std::string_view> allowed) {
   boost::system::error_code code;
   json::value value = json::parse(body, code);
@@ -62,13 +85,16 @@ Result<json::object> read_object(const std::string& body, std::span<const std::s
     return failure(
         fmt::format("\"{}\" is no field here{}", key, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
   }
+  if (const auto twice = repeated_key(body)) return failure(fmt::format("\"{}\" is there twice", *twice));
   return std::move(value.get_object());
 }
 
+/// "" if the key is not there.
 Result<std::string> text_of(const json::object& object, std::string_view key) {
   const auto* value = object.if_contains({key.data(), key.size()});
   if (value == nullptr) return std::string();
   if (!value->is_string()) return failure(fmt::format("\"{}\" must be a string", key));
+  if (value->get_string().empty()) return failure(fmt::format("\"{}\" is empty: leave it out, or fill it", key));
   return std::string(value->get_string());
 }
 
@@ -90,7 +116,7 @@ Result<std::int64_t> limit_of(const json::object& object) {
   return limit->value_or(0);
 }
 
-std::string null_or(std::string_view text) { return text.empty() ? "null" : quoted(text); }
+std::string null_or(std::string_view text) { return text.empty() ? "null" : json_text(text); }
 
 }  // namespace
 
@@ -102,14 +128,14 @@ std::string Admin::list_workers() const {
     const auto breaker = breakers_.status(worker.id);
     if (out.size() > 1) out += ',';
     fmt::format_to(std::back_inserter(out), "{{\"name\":{},\"url\":{},\"engine\":{},\"models\":[",
-                   quoted(worker.spec.name), quoted(facts.url), quoted(facts.kind));
+                   json_text(worker.spec.name), json_text(facts.url), json_text(facts.kind));
     for (const auto& model : facts.models) {
       if (out.back() != '[') out += ',';
       append_json_string(out, model);
     }
     fmt::format_to(
         std::back_inserter(out), "],\"role\":\"{}\",\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
-        fleet::to_string(facts.role), quoted(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
+        fleet::to_string(facts.role), json_text(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
         facts.rank_honoured ? (*facts.rank_honoured ? "true" : "false") : "null", null_or(facts.group));
     fmt::format_to(std::back_inserter(out),
                    ",\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
@@ -127,7 +153,7 @@ std::string Admin::list_workers() const {
     }
     fmt::format_to(std::back_inserter(out),
                    ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
-                   breaker.open, breaker.trial, breaker.faults, breaker.ejections, quoted(facts.last_error));
+                   breaker.open, breaker.trial, breaker.faults, breaker.ejections, json_text(facts.last_error));
   }
   return out + "]";
 }
@@ -180,9 +206,11 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   const auto fine = config::check(setting);
   if (!fine) return {400, error_text(fine.error().message)};
   const auto added = control_.add(*fine);
-  if (!added)
-    return {added.error().message.starts_with("there is a worker") ? 409 : 400, error_text(added.error().message)};
-  return {201, fmt::format("{{\"name\":{}}}", quoted(*added))};
+  if (!added) {
+    const bool taken = added.error().message.starts_with(FleetControl::taken);
+    return {taken ? 409 : 400, error_text(added.error().message)};
+  }
+  return {201, fmt::format("{{\"name\":{}}}", json_text(*added))};
 }
 
 Admin::Answer Admin::change_worker(std::string_view name, const std::string& body) {

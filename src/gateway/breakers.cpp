@@ -40,7 +40,7 @@ bool Breakers::may_eject(std::span<Entry* const> more) const {
   constexpr double rounding = 1e-9;
   double live = 0, ejected = 0;
   for (const Entry& entry : entries_) {
-    if (!entry.known || entry.ordered) continue;
+    if (!entry.known || entry.ordered || entry.prefills != more.front()->prefills) continue;
     live += share_of_engine(entry);
     if (entry.open) ejected += share_of_engine(entry);
   }
@@ -59,7 +59,7 @@ void Breakers::leave(std::size_t place) {
   if (entry.known) std::erase(engine_of(entry).workers, place);
 }
 
-void Breakers::add(WorkerId worker, std::optional<WorkerId> beside) {
+void Breakers::add(WorkerId worker, std::optional<WorkerId> beside, fleet::Role role) {
   Changes changes;
   {
     const std::lock_guard lock(mutex_);
@@ -67,6 +67,7 @@ void Breakers::add(WorkerId worker, std::optional<WorkerId> beside) {
     leave(worker.value);
     fresh = Entry{};
     fresh.known = true;
+    fresh.prefills = role == fleet::Role::prefill;
     if (beside) {
       fresh.engine = entries_.at(beside->value).engine;
     } else {

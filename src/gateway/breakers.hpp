@@ -8,12 +8,14 @@
 #include "config/settings.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "fleet/outcome.hpp"
+#include "fleet/view.hpp"
 
 namespace evenkeel::gateway {
 
 /// Whether workers may be routed to: what probes saw (rise and fall), what requests saw (a breaker with a half-open
 /// trial), what the operator said (draining). Thread-safe; tells the dispatcher of every change. A worker that
-/// answers requests is not taken out by lost probes alone, and breakers never eject more than their cap.
+/// answers requests is not taken out by lost probes alone, and breakers never eject more than their cap: of those that
+/// prefill for others and of the rest, each by itself, as neither can stand in for the other.
 ///
 /// Workers that are ranks of one engine share what concerns the engine: probes, and faults of the transport, which
 /// count for all its ranks. A fault of the worker counts for that rank alone.
@@ -23,7 +25,7 @@ class Breakers {
       : settings_(settings), dispatcher_(dispatcher), clock_(clock) {}
 
   /// `beside`: another rank of the same engine; what is known of that engine holds for this worker at once.
-  void add(WorkerId worker, std::optional<WorkerId> beside = {});
+  void add(WorkerId worker, std::optional<WorkerId> beside = {}, fleet::Role role = fleet::Role::both);
   /// Of the engine; told once, for any of its workers.
   void probed(WorkerId worker, bool good);
   /// Of one attempt. Client faults, back-pressure and cancellations are neither for nor against the worker.
@@ -56,6 +58,7 @@ class Breakers {
   };
   struct Entry {
     bool known = false;
+    bool prefills = false;  ///< for others
     std::size_t engine = 0;
     int worker_faults = 0;  ///< in a row
     bool open = false;
@@ -76,7 +79,7 @@ class Breakers {
   /// False if this changes nothing: nearly always.
   bool worked(Entry& entry);
   void failed(Entry& entry, bool by_transport);
-  /// Whether so many more may be taken out.
+  /// Whether these may be taken out, too; all are of one engine.
   [[nodiscard]] bool may_eject(std::span<Entry* const> more) const;
   /// The cap counts engines: a rank is a part of one.
   [[nodiscard]] double share_of_engine(const Entry& entry) const;

@@ -63,8 +63,12 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
   const auto kind = engines::kind_named(setting.engine);
   auto engine = std::make_shared<Engine>();
   engine->name = setting.name.empty() ? url->authority() : setting.name;
-  if (engine_named(engine->name) != nullptr)
-    return failure(fmt::format("there is a worker named \"{}\" already", engine->name));
+  if (engine_named(engine->name) != nullptr) return failure(fmt::format("{}named \"{}\" already", taken, engine->name));
+  for (const EnginePtr& other : engines_) {
+    if (other == nullptr || other->url.authority() != url->authority() || other->url.base_path != url->base_path)
+      continue;
+    return failure(fmt::format("{}with this url already: \"{}\"", taken, other->name));
+  }
   const auto next = static_cast<std::uint32_t>(engines_.size());
   engine->number = numbers_.try_emplace(engine->name, next).first->second;
   if (engine->number == next) engines_.emplace_back();

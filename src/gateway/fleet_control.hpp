@@ -36,7 +36,9 @@ class FleetControl {
 
   /// Joins an engine, returns its name; its workers become routable once it has told its models (or they are given),
   /// its ranks (likewise) and answered a probe.
+  /// Errors of a name or URL that another worker has begin with `taken`.
   [[nodiscard]] Result<std::string> add(const config::WorkerSetting& setting);
+  static constexpr std::string_view taken = "there is a worker ";
 
   // `name` is an engine's, and then all its workers are meant, or that of one rank, "engine@3". False if there is none.
   /// Takes nothing new; forgotten by shards, its leases end by themselves. A rank comes back with its engine only.

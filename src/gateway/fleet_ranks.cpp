@@ -122,7 +122,7 @@ void FleetControl::replace_workers(Engine& engine, const RankNumbers& wanted) {
   }
   rebuild_map();  // shards must know a worker before it can be given to them
   for (const WorkerId id : added) {
-    breakers_.add(id, beside);
+    breakers_.add(id, beside, engine.role);
     beside = beside.value_or(id);
     if (engine.draining) breakers_.set_draining(id, false);
   }

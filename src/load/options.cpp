@@ -30,7 +30,7 @@ bool is_field_value(std::string_view value) {
 }
 
 std::string fault_of_headers(const ReplayOptions& options) {
-  if (options.headers.size() > 64) return fmt::format("{} headers are given; allowed: 64", options.headers.size());
+  if (options.headers.size() > 64) return fmt::format("header: {} are given; allowed: 64", options.headers.size());
   for (const auto& [name, value] : options.headers) {
     if (!is_token(name) || !is_field_value(value) || name.size() + value.size() > 16384) {
       return fmt::format("header \"{}\" is none of the form \"Name: value\" without control characters",

@@ -1,6 +1,7 @@
 #include "simulation/options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -64,12 +65,18 @@ Result<void> parse_engine(const Options& options, Setting& setting) {
   setting.engine.slots = options.slots;
   setting.engine.decode_growth = options.decode_growth;
   setting.engine.prefix_cache = options.prefix_cache;
-  if (auto ok = bounds::kv_block.check("--kv-block", options.kv_block); !ok) return ok;
-  setting.engine.block_size = options.kv_block;
+  if (options.kv_block) {
+    if (auto ok = bounds::kv_block.check("--kv-block", *options.kv_block); !ok) return ok;
+    setting.engine.block_size = *options.kv_block;
+  }
   setting.engine.step_token_budget = std::max(setting.engine.step_token_budget, options.slots * options.decode_growth);
   // Workers whose prompts come with their KV are those of the barrier model, which knows no limit of memory.
   const auto& law = std::get<engine::StepLaw>(setting.engine.law);
   if (law.prompt_kv_given) setting.engine.kv_capacity = Tokens(bounds::kv_tokens.high);
+  if (law.prompt_kv_given && options.kv_block && !options.kv_tokens) {
+    return failure(
+        "--kv-block has no effect: these workers have KV blocks without end unless --kv-tokens says how many");
+  }
   if (options.kv_tokens) {
     if (auto ok = bounds::kv_tokens.check("--kv-tokens", *options.kv_tokens); !ok) return ok;
     setting.engine.kv_capacity = Tokens(*options.kv_tokens);
@@ -230,6 +237,21 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
   return {};
 }
 
+/// What fits together only as a whole is checked by fields; here they are flags.
+Error named_by_flags(Error error) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> flags = {
+      {{"slots", "--slots"},
+       {"decode_growth", "--decode-growth"},
+       {"block_size", "--kv-block"},
+       {"kv_capacity", "--kv-tokens"},
+       {"blocks of a prefix_cache", "--kv-tokens: the number of blocks"},
+       {"prefix_cache", "--prefix-cache"},
+       {"prefixes", "--prefixes: N"},
+       {"tokens of prefixes", "--prefixes: TOKENS"},
+       {"hot of prefixes", "--prefixes: HOT"}}};
+  return {in_flags(std::move(error.message), flags)};
+}
+
 Result<void> apply_utilisation(const Options& options, std::uint64_t seed,
                                const std::function<void(std::uint64_t)>& progress, ParsedSetting& parsed) {
   if (!options.utilisation) return {};
@@ -280,7 +302,7 @@ Result<ParsedSetting> parse_setting(const Options& options, std::uint64_t seed,
                    .and_then([&] { return parse_lengths(options, parsed); })
                    .and_then([&] { return parse_arrivals(options, setting); })
                    .and_then([&] { return parse_routing(options, setting); })
-                   .and_then([&] { return validate(setting); })
+                   .and_then([&] { return validate(setting).map_error(named_by_flags); })
                    .and_then([&] { return apply_utilisation(options, seed, progress, parsed); });
   if (!ready) return tl::unexpected(ready.error());
   return parsed;

@@ -23,7 +23,7 @@ struct Options {
   std::optional<std::int64_t> kv_tokens;
   std::int64_t decode_growth = 1;
   bool prefix_cache = false;
-  std::int64_t kv_block = 16;
+  std::optional<std::int64_t> kv_block;  ///< 16 if not given
 
   std::string prompts = "lognormal:3197:0.81";
   std::string outputs = "lognormal:1185:0.9";

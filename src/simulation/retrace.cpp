@@ -299,10 +299,9 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   }
 }
 
-Result<std::unique_ptr<World>> start(const JsonFields& head, std::string& policy_text) {
+Result<std::unique_ptr<World>> start(const JsonFields& head) {
   static_cast<void>(head.whole("evenkeel_recording", 1, 1));
-  policy_text = head.text("policy");
-  auto policy = routing::make_policy(policy_text);
+  auto policy = routing::make_policy(head.text("policy"));
   if (!policy) return tl::unexpected(policy.error());
   dispatch::DispatcherOptions options;
   options.pool_requests = static_cast<std::size_t>(head.whole("pool_requests", 0, most));
@@ -322,7 +321,7 @@ Result<std::unique_ptr<World>> start(const JsonFields& head, std::string& policy
 }
 
 /// What became of requests in a turn: [[request, worker, reason] or [request, refusal], ...]
-void take_fates(const JsonFields& turn, std::vector<Fate>& fates, Retraced& result) {
+void take_fates(const JsonFields& turn, std::vector<Fate>& fates, RetracedStart& result) {
   fates.clear();
   if (!turn.has("became")) return;
   for (const auto element : turn.array("became")) {
@@ -347,50 +346,90 @@ void take_readings(const JsonFields& turn, Player& player) {
                   [&](std::int64_t value) { player.read_before.push_back(value); });
 }
 
+/// The starts of a file, one after the other.
+class Retracer {
+ public:
+  Retracer(workload::LineReader& lines, const std::function<void(std::uint64_t)>& progress)
+      : lines_(lines), progress_(progress) {}
+
+  /// The line at hand. What is wrong with it, if that is more than a loss, is the fault of the lines.
+  void take_line();
+  std::vector<RetracedStart> starts;
+
+ private:
+  void begin(const JsonFields& head);
+  void play(const JsonFields& turn);
+  /// The rest of this start is passed over.
+  void lose(std::string_view what);
+
+  workload::LineReader& lines_;
+  const std::function<void(std::uint64_t)>& progress_;
+  simdjson::dom::parser parser_;
+  std::unique_ptr<World> world_;  ///< null: no start yet, or the rest of one is passed over
+  std::int64_t number_ = 0;
+  std::uint64_t turns_ = 0;
+};
+
+void Retracer::take_line() {
+  const std::string_view line = lines_.line();
+  simdjson::dom::object object;
+  if (parser_.parse(line.data(), line.size()).get(object) != simdjson::SUCCESS) {
+    if (starts.empty()) return lines_.reject("the first line of a recording is its head, and this is no JSON object");
+    if (world_ != nullptr) lose("is no whole line");
+    return;
+  }
+  const JsonFields fields(lines_, object);
+  if (fields.has("evenkeel_recording")) return begin(fields);
+  if (starts.empty()) return lines_.reject("the first line of a recording is its head, with \"evenkeel_recording\"");
+  if (world_ != nullptr) play(fields);
+}
+
+void Retracer::begin(const JsonFields& head) {
+  world_.reset();  // its leases end before the next one's clock begins
+  number_ = 0;
+  auto made = start(head);
+  if (lines_.fault()) return;
+  if (!made) return lines_.reject(made.error().message);
+  world_ = std::move(*made);
+  starts.emplace_back().policy = head.text("policy");
+}
+
+void Retracer::lose(std::string_view what) {
+  starts.back().lost = fmt::format("turn {} {} (line {})", number_ + 1, what, lines_.number());
+  world_.reset();
+}
+
+void Retracer::play(const JsonFields& turn) {
+  const std::int64_t number = turn.whole("n", 1, most);
+  if (lines_.fault()) return;
+  if (number != number_ + 1) return lose("is missing");
+  number_ = number;
+  RetracedStart& result = starts.back();
+  Player& player = world_->player;
+  take_readings(turn, player);
+  take_fates(turn, player.fates_before, result);
+  if (lines_.fault()) return;
+  world_->play(turn, lines_);
+  result.same = player.same;
+  ++result.turns;
+  if (player.difference) {
+    result.difference = fmt::format("turn {}: {}", number_, *player.difference);
+    world_.reset();
+  }
+  if (progress_ && ++turns_ % 4096 == 0) progress_(turns_);
+}
+
 }  // namespace
 
-Result<Retraced> retrace(const std::string& path, const std::function<void(std::uint64_t)>& progress) {
+Result<std::vector<RetracedStart>> retrace(const std::string& path,
+                                           const std::function<void(std::uint64_t)>& progress) {
   auto lines = workload::LineReader::open(path);
   if (!lines) return tl::unexpected(lines.error());
-  simdjson::dom::parser parser;
-  Retraced result;
-  std::unique_ptr<World> world;
-  std::int64_t number = 0;
-  while (lines->next() && !result.difference) {
-    const JsonFields fields = workload::parse_object(*lines, parser);
-    if (lines->fault()) break;
-    if (fields.has("evenkeel_recording")) {
-      auto made = start(fields, result.policy);
-      if (lines->fault()) break;
-      if (!made) return tl::unexpected(made.error());
-      world = std::move(*made);
-      number = 0;
-      ++result.starts;
-      continue;
-    }
-    if (world == nullptr) {
-      lines->reject("the first line of a recording is its head, with \"evenkeel_recording\"");
-      break;
-    }
-    if (fields.whole("n", 1, most) != ++number) {
-      lines->reject(
-          fmt::format("turn {} is missing: the recording lost lines, and what follows rests on them", number));
-      break;
-    }
-    Player& player = world->player;
-    take_readings(fields, player);
-    take_fates(fields, player.fates_before, result);
-    if (lines->fault()) break;
-    const std::uint64_t same_before = player.same;
-    world->play(fields, *lines);
-    result.same += player.same - same_before;
-    ++result.turns;
-    if (player.difference) result.difference = fmt::format("turn {}: {}", number, *player.difference);
-    if (progress && result.turns % 4096 == 0) progress(result.turns);
-  }
+  Retracer retracer(*lines, progress);
+  while (lines->next()) retracer.take_line();
   if (lines->fault()) return tl::unexpected(*lines->fault());
-  if (result.starts == 0) return failure(path + ": no recording in it");
-  return result;
+  if (retracer.starts.empty()) return failure(path + ": no recording in it");
+  return std::move(retracer.starts);
 }
 
 }  // namespace evenkeel::simulation

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "simulation/bounds.hpp"
 #include "simulation/words.hpp"
 
@@ -29,13 +30,11 @@ Result<void> check_slice(const workload::Slice& slice) {
 }
 
 /// The trace reader speaks of its fields; here they are flags.
-std::string in_flags(std::string message) {
+std::string named_by_flags(std::string message) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 2> flags = {
-      {{"option rate ", "--trace-rate "}, {"option session_rate ", "--trace-session-rate "}}};
-  for (const auto& [field, flag] : flags) {
-    if (message.starts_with(field)) return message.replace(0, field.size(), flag);
-  }
-  return "--trace: " + message;
+      {{"option rate", "--trace-rate"}, {"option session_rate", "--trace-session-rate"}}};
+  const std::string told = in_flags(message, flags);
+  return told == message ? "--trace: " + message : told;
 }
 
 Result<void> check_caps(const workload::Trace& trace, const Options& options) {
@@ -74,7 +73,7 @@ Result<std::shared_ptr<const workload::Trace>> read_trace_lengths(const Options&
                                                                   std::vector<std::string>& notes) {
   if (auto ok = check_slice(options.trace.slice); !ok) return tl::unexpected(ok.error());
   auto trace = workload::read_trace(options.trace);
-  if (!trace) return failure(in_flags(std::move(trace.error().message)));
+  if (!trace) return failure(named_by_flags(std::move(trace.error().message)));
   if (auto ok = check_caps(*trace, options); !ok) return tl::unexpected(ok.error());
   for (const std::string& note : trace->notes) notes.push_back("trace: " + note);
   note_empty(*trace, "prompt", &workload::TraceRequest::prompt_tokens, notes);

@@ -24,6 +24,7 @@ class LineReader {
   /// Lives until the next call of next().
   [[nodiscard]] std::string_view line() const { return line_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint64_t number() const { return number_; }  ///< of that line, from 1
   /// Notes "path:line: what" unless a fault is noted already.
   void reject(std::string_view what);
   [[nodiscard]] const std::optional<Error>& fault() const { return fault_; }

@@ -15,7 +15,8 @@ std::string Slice::fault() const {
   if (!(from_s >= 0 && from_s <= 9e9)) {
     return fmt::format("slice field from_s is {}; allowed: 0 to 9000000000 seconds", from_s);
   }
-  if (!(to_s > from_s)) return fmt::format("slice field to_s is {}; allowed: more than from_s ({})", to_s, from_s);
+  if (!(to_s > from_s))
+    return fmt::format("slice field to_s is {}; allowed: more than where it begins ({})", to_s, from_s);
   if (prompt_from > prompt_to) {
     return fmt::format("slice field prompt_to is {}; allowed: at least prompt_from ({})", prompt_to, prompt_from);
   }

@@ -23,6 +23,16 @@ TEST(Text, NumbersAreTakenWholeOrNotAtAll) {
   for (const auto* bad : {"", "nan", "inf", "1.5s"}) EXPECT_FALSE(parse_double(bad).has_value()) << bad;
 }
 
+TEST(Text, AMessageIsBegunWithTheFlagOfItsField) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 2> flags = {
+      {{"kv_capacity", "--kv-tokens"}, {"option rate", "--rate"}}};
+  EXPECT_EQ(in_flags("kv_capacity is 5: kv_capacity", flags), "--kv-tokens is 5: kv_capacity");
+  EXPECT_EQ(in_flags("option rate has no effect", flags), "--rate has no effect");
+  for (const auto* same : {"", "kv_capacity", "kv_capacity_ is 5", "the kv_capacity is 5", "option rates"}) {
+    EXPECT_EQ(in_flags(same, flags), same);
+  }
+}
+
 TEST(Text, JsonStringsEscapeControlsAndReplaceWhatIsNotUtf8) {
   std::string out;
   append_json_string(out, "a\"\\\n\x01\xC3\xA9\xC3(\xED\xA0\x80");

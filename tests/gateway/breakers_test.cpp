@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -162,6 +163,32 @@ TEST_F(BreakersTest, BreakersNeverEjectMoreThanTheirShare) {
   EXPECT_EQ(state(1), WorkerState::unroutable);
   EXPECT_EQ(state(2), WorkerState::routable);
   EXPECT_EQ(state(3), WorkerState::routable);
+}
+
+/// Neither those that prefill for others nor the rest can stand in for the other part: the cap is of each.
+TEST_F(BreakersTest, TheShareIsOfEachPartOfARequest) {
+  using fleet::Role;
+  for (const double cap : {0.2, 0.5, 0.75}) {
+    for (const std::size_t prefills : {1U, 2U, 4U}) {
+      settings.ejection_cap = cap;
+      dispatcher.emplace(dispatch::DispatcherOptions{}, std::move(*routing::make_policy("round_robin")), clock, 1);
+      breakers.emplace(settings, *dispatcher, clock);
+      std::vector<Role> roles(prefills, Role::prefill);
+      roles.insert(roles.end(), {Role::decode, Role::both, Role::decode, Role::both, Role::both, Role::decode});
+      for (std::size_t i = 0; i < roles.size(); ++i) {
+        const WorkerId id = dispatcher->add_worker({"w" + std::to_string(i), {model}, 8});
+        breakers->add(id, {}, roles[i]);
+        probe(id.value, true, settings.rise);
+      }
+      for (std::uint32_t i = 0; i < roles.size(); ++i) answer(i, Outcome::worker_fault, 10);
+      std::size_t out_of_prefills = 0, out_of_others = 0;
+      for (std::uint32_t i = 0; i < roles.size(); ++i) {
+        if (state(i) == WorkerState::unroutable) ++(roles[i] == Role::prefill ? out_of_prefills : out_of_others);
+      }
+      EXPECT_EQ(out_of_prefills, static_cast<std::size_t>(cap * static_cast<double>(prefills)));
+      EXPECT_EQ(out_of_others, static_cast<std::size_t>(cap * 6));
+    }
+  }
 }
 
 TEST_F(BreakersTest, AnOnlyWorkerIsNotEjectedUnderTheDefaultShare) {

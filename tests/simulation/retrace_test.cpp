@@ -9,6 +9,8 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -160,7 +162,7 @@ class Day {
 class Retrace : public ::testing::Test {
  protected:
   ~Retrace() override { std::remove(path.c_str()); }
-  Result<Retraced> of(const std::string& recording) {
+  Result<std::vector<RetracedStart>> of(const std::string& recording) {
     std::ofstream(path) << recording;
     return retrace(path);
   }
@@ -182,53 +184,94 @@ TEST(RetraceOfPolicies, EveryPolicyDecidesTheSameAgain) {
                              "brh[horizon=10]", "io0[window=4]"}) {
     const std::string recording = a_day(policy, 7);
     std::ofstream(path) << recording;
-    const auto result = retrace(path);
-    ASSERT_TRUE(result.has_value()) << policy << ": " << result.error().message;
-    EXPECT_FALSE(result->difference.has_value()) << policy << ": " << *result->difference;
-    EXPECT_EQ(result->policy, policy);
-    EXPECT_GT(result->placements, 100U) << policy;
-    EXPECT_GT(result->refusals, 20U) << policy;
-    EXPECT_EQ(result->same, result->placements + result->refusals) << policy;
+    const auto starts = retrace(path);
+    ASSERT_TRUE(starts.has_value()) << policy << ": " << starts.error().message;
+    ASSERT_EQ(starts->size(), 1U);
+    const RetracedStart& result = starts->front();
+    EXPECT_FALSE(result.difference.has_value()) << policy << ": " << *result.difference;
+    EXPECT_FALSE(result.lost.has_value()) << policy << ": " << *result.lost;
+    EXPECT_EQ(result.policy, policy);
+    EXPECT_GT(result.placements, 100U) << policy;
+    EXPECT_GT(result.refusals, 20U) << policy;
+    EXPECT_EQ(result.same, result.placements + result.refusals) << policy;
   }
   std::remove(path.c_str());
 }
 
+void expect_whole(const RetracedStart& start, std::string_view policy) {
+  EXPECT_EQ(start.policy, policy);
+  EXPECT_FALSE(start.difference.has_value()) << *start.difference;
+  EXPECT_FALSE(start.lost.has_value()) << *start.lost;
+  EXPECT_GT(start.placements, 20U);
+  EXPECT_EQ(start.same, start.placements + start.refusals);
+}
+
 TEST_F(Retrace, StartsOfARouterFollowEachOtherInOneFile) {
-  const auto result = of(a_day("balance", 1, 500) + a_day("least_wait", 2, 500));
-  ASSERT_TRUE(result.has_value()) << result.error().message;
-  EXPECT_EQ(result->starts, 2U);
-  EXPECT_EQ(result->policy, "least_wait");
-  EXPECT_FALSE(result->difference.has_value());
+  const auto starts = of(a_day("balance", 1, 500) + a_day("least_wait", 2, 500));
+  ASSERT_TRUE(starts.has_value()) << starts.error().message;
+  ASSERT_EQ(starts->size(), 2U);
+  expect_whole((*starts)[0], "balance");
+  expect_whole((*starts)[1], "least_wait");
+}
+
+/// `recording` without what `begin` and `end` stand for.
+std::string without(std::string recording, std::string_view begin, std::string_view end) {
+  const auto from = recording.find(begin);
+  recording.erase(from, recording.find(end, from) + end.size() - from);
+  return recording;
 }
 
 TEST_F(Retrace, ADecisionThatWasNotMadeIsNoticed) {
-  const std::string recording = a_day("balance", 3, 1000);
-  std::string tampered = recording;
+  std::string tampered = a_day("balance", 3, 1000);
   const auto at = tampered.find(",\"fit\"]", tampered.size() / 2);
   ASSERT_NE(at, std::string::npos);
   tampered[at - 1] = tampered[at - 1] == '0' ? '1' : '0';  // another worker
-  const auto result = of(tampered);
-  ASSERT_TRUE(result.has_value()) << result.error().message;
-  ASSERT_TRUE(result->difference.has_value());
-  EXPECT_LT(result->same, result->placements + result->refusals);
-  EXPECT_NE(result->difference->find("recorded is that"), std::string::npos) << *result->difference;
+  const auto starts = of(tampered + a_day("least_wait", 2, 500));
+  ASSERT_TRUE(starts.has_value()) << starts.error().message;
+  ASSERT_EQ(starts->size(), 2U);
+  const RetracedStart& result = starts->front();
+  ASSERT_TRUE(result.difference.has_value());
+  EXPECT_LT(result.same, result.placements + result.refusals);
+  EXPECT_NE(result.difference->find("recorded is that"), std::string::npos) << *result.difference;
+  expect_whole(starts->back(), "least_wait");
 }
 
 TEST_F(Retrace, AnotherPolicyDecidesOtherwise) {
   std::string other = a_day("least_requests", 4, 1000);
   other.replace(other.find("least_requests"), 14, "round_robin");
-  const auto result = of(other);
-  ASSERT_TRUE(result.has_value()) << result.error().message;
-  EXPECT_TRUE(result->difference.has_value());
+  const auto starts = of(other);
+  ASSERT_TRUE(starts.has_value()) << starts.error().message;
+  EXPECT_TRUE(starts->front().difference.has_value());
 }
 
-TEST_F(Retrace, AMissingLineIsNoticedByItsNumber) {
-  std::string cut = a_day("balance", 5, 300);
-  const auto begin = cut.find("{\"n\":100,");
-  cut.erase(begin, cut.find('\n', begin) + 1 - begin);
-  const auto result = of(cut);
-  ASSERT_FALSE(result.has_value());
-  EXPECT_NE(result.error().message.find("turn 100 is missing"), std::string::npos) << result.error().message;
+/// Whatever is lost of a start, and wherever: it is said, what came before it is compared, and so are other starts.
+TEST_F(Retrace, ALossIsSaidAndEndsItsStartOnly) {
+  const std::string whole = a_day("balance", 5, 300);
+  const std::string head = whole.substr(0, whole.find('\n') + 1);
+  const std::string killed = whole.substr(0, whole.find("{\"n\":100,") + 30);
+  const std::vector<std::tuple<std::string, std::string, std::uint64_t>> cases = {
+      {without(whole, "{\"n\":100,", "\n"), "turn 100 is missing (line 101)", 99},
+      {without(whole, "{\"n\":1,", "\n"), "turn 1 is missing (line 2)", 0},
+      {killed + "\n", "turn 100 is no whole line (line 101)", 99},
+      {killed, "turn 100 is no whole line (line 101)", 99},
+      {without(whole, ",\"ask\":", "\n"), "turn 1 is no whole line (line 2)", 0},  // with the line behind it
+      {head + "\n{", "turn 1 is no whole line (line 3)", 0},
+  };
+  for (const auto& [damaged, lost, turns] : cases) {
+    const bool last = damaged.back() != '\n';  // what a killed router leaves; the next one begins a line of its own
+    const auto starts = of(a_day("round_robin", 6, 300) + damaged + (last ? "\n" : "") + a_day("least_wait", 2, 500));
+    ASSERT_TRUE(starts.has_value()) << starts.error().message;
+    ASSERT_EQ(starts->size(), 3U);
+    expect_whole((*starts)[0], "round_robin");
+    EXPECT_NE((*starts)[1].lost.value_or("").find(lost.substr(0, lost.find(" (line"))), std::string::npos)
+        << (*starts)[1].lost.value_or("nothing");
+    EXPECT_EQ((*starts)[1].turns, turns);
+    EXPECT_FALSE((*starts)[1].difference.has_value());
+    expect_whole((*starts)[2], "least_wait");
+    const auto alone = of(damaged);
+    ASSERT_TRUE(alone.has_value()) << alone.error().message;
+    EXPECT_EQ(alone->front().lost, lost);
+  }
 }
 
 /// Each value of each kind of line, replaced by others: an error, a difference, or none if it does not matter; never
@@ -259,7 +302,7 @@ TEST_F(Retrace, WhatIsNoRecordingIsRefusedWithItsLine) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "no recording"},
       {"{\"n\":1,\"at\":0,\"ask\":\"tick\"}\n", "first line"},
-      {"hello\n", "not a JSON object"},
+      {"hello\n", "no JSON object"},
       {head + "{\"n\":1,\"at\":0,\"ask\":\"dance\"}\n", ":2: field \"ask\""},
       {head + "{\"n\":1,\"at\":0}\n", "field \"ask\" is missing"},
       {head + "{\"n\":1,\"ask\":\"tick\"}\n", "field \"at\" is missing"},

@@ -140,7 +140,7 @@ TEST(Reuse, WhatDoesNotFitIsRefused) {
     const auto parsed = parse_setting(options, 1);
     return parsed ? std::string() : parsed.error().message;
   };
-  EXPECT_NE(refusal([](Options& o) { o.step_preset = "paper"; }).find("prefix_cache is on"), std::string::npos);
+  EXPECT_NE(refusal([](Options& o) { o.step_preset = "paper"; }).find("--prefix-cache is on"), std::string::npos);
   EXPECT_NE(refusal([](Options& o) { o.kv_block = 0; }).find("--kv-block is 0"), std::string::npos);
   EXPECT_NE(refusal([](Options& o) { o.prompt_weight = 0; }).find("--prompt-weight is 0"), std::string::npos);
   EXPECT_NE(refusal([](Options& o) { o.prefixes = "3:100"; }).find("--prefixes and --trace contradict"),
@@ -154,7 +154,7 @@ TEST(Reuse, WhatDoesNotFitIsRefused) {
   };
   EXPECT_NE(of_laws("3").find("allowed: N:TOKENS or N:TOKENS:HOT"), std::string::npos);
   EXPECT_NE(of_laws("3:100:often").find("allowed: N:TOKENS"), std::string::npos);
-  EXPECT_NE(of_laws("3:100:0.5").find("hot of prefixes is 0.5"), std::string::npos);
+  EXPECT_NE(of_laws("3:100:0.5").find("--prefixes: HOT is 0.5"), std::string::npos);
   EXPECT_NE(refusal([](Options& o) {
               o.trace = {};
               o.prefixes = "3:100";

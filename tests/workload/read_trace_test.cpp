@@ -78,7 +78,7 @@ TEST(Slice, BadBoundsAreNamed) {
     return spec;
   };
   expect_refusal(with([](Slice& s) { s.from_s = -1; }), "from_s is -1");
-  expect_refusal(with([](Slice& s) { s.from_s = 5, s.to_s = 5; }), "to_s is 5; allowed: more than from_s (5)");
+  expect_refusal(with([](Slice& s) { s.from_s = 5, s.to_s = 5; }), "to_s is 5; allowed: more than where it begins (5)");
   expect_refusal(with([](Slice& s) { s.output_from = 9, s.output_to = 8; }), "output_to is 8");
   expect_refusal(with([](Slice& s) { s.time_scale = 0; }), "time_scale is 0");
   expect_refusal(with([](Slice& s) { s.max_requests = 0; }), "max_requests is 0");
