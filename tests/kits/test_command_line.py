@@ -7,7 +7,8 @@ import subprocess
 from support import kit
 from support.kit import case, cases, equal
 
-COMMANDS = ("serve", "emulate", "replay", "demo", "simulate", "retrace", "forecast train", "forecast eval")
+COMMANDS = ("serve", "emulate", "replay", "demo", "simulate", "retrace", "forecast train", "forecast eval",
+            "plan reserve")
 FLAG = re.compile(r"^  (?:-\w,)?(--[a-z-]+)", re.MULTILINE)
 
 
