@@ -238,6 +238,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const Time now = turn.now;
   ModelState& model = model_state(submission.model);
   const RequestId id{next_request_++};
+  prefixes_.see(submission);
   if (!closed_ && !paused_ && !put_off(submission.model, now, verdicts)) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }

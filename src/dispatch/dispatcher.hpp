@@ -130,6 +130,8 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] PoolStatus pool() const;
   /// How long the lock was held, each time.
   [[nodiscard]] HeldTimes held() const;
+  /// Whether the policy looks at Submission::prefix and told_hits.
+  [[nodiscard]] bool wants_hits() const { return policy_->wants_hits(); }
   [[nodiscard]] std::string_view policy_name() const { return policy_->name(); }
   /// All books sound, see WorkerBooks::sound().
   [[nodiscard]] bool sound() const;

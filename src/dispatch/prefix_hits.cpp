@@ -39,6 +39,13 @@ void PrefixHits::add_view(const Submission& what, std::vector<std::uint32_t>& he
     const double tokens = blocks > 0 ? std::floor(blocks * what.prefix->block_tokens) : 0;
     hits_.push_back(Tokens(static_cast<std::int64_t>(std::min(tokens, static_cast<double>(most)))));
   }
+  if (!what.told_hits) return;
+  const std::span<Tokens> row = std::span(hits_).last(view_of_.size());
+  for (const auto& [worker, tokens] : *what.told_hits) {
+    const auto at = std::find_if(view_of_.begin(), view_of_.end(),
+                                 [id = worker](const fleet::WorkerView& view) { return view.id == id; });
+    if (at != view_of_.end()) row[static_cast<std::size_t>(at - view_of_.begin())] = std::min(tokens, Tokens(most));
+  }
 }
 
 std::span<const Tokens> PrefixHits::view(std::size_t i) const {

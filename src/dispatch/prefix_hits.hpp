@@ -25,6 +25,8 @@ class PrefixHits {
   void expire(Time now) {
     if (on()) index_.expire(now);
   }
+  /// A request comes: from the first one on of which a worker told, views are shown though no cache is known.
+  void see(const Submission& what) { told_ = told_ || what.told_hits != nullptr; }
   /// How many blocks each worker holds, by id. Empty if that is not known.
   void look_up(const Submission& what, std::vector<std::uint32_t>& held) const;
 
@@ -38,10 +40,11 @@ class PrefixHits {
   [[nodiscard]] std::span<const Tokens> view(std::size_t i) const;
 
  private:
-  [[nodiscard]] bool on() const { return wanted_ && workers_ > 0; }
+  [[nodiscard]] bool on() const { return wanted_ && (workers_ > 0 || told_); }
 
   affinity::PrefixIndex index_;
   const bool wanted_;
+  bool told_ = false;
   std::size_t workers_ = 0;  ///< ids that are looked up: one more than the largest that has a cache
   std::span<const fleet::WorkerView> view_of_;
   std::vector<Tokens> hits_;         ///< of all views, one behind another

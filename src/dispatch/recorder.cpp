@@ -45,6 +45,10 @@ void put_submission(std::string& out, const Submission& what) {
     put(out, ",\"block_tokens\":{}", what.prefix->block_tokens);
     put_list(out, "prefix", what.prefix->links, as_signed);
   }
+  if (what.told_hits) {
+    put_list(out, "held_workers", *what.told_hits, [](const auto& told) { return told.first.value; });
+    put_list(out, "held_tokens", *what.told_hits, [](const auto& told) { return told.second.value(); });
+  }
   if (!what.excluded.empty()) put_list(out, "excluded", what.excluded.ids(), [](WorkerId id) { return id.value; });
 }
 

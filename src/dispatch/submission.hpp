@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "affinity/block_chain.hpp"
 #include "base/clock.hpp"
@@ -36,6 +38,9 @@ class Excluded {
   std::size_t count_ = 0;
 };
 
+/// Tokens at a prompt's beginning that workers themselves say they hold. Of those not named nothing is known.
+using ToldHits = std::vector<std::pair<WorkerId, Tokens>>;
+
 /// What the dispatcher is asked to place.
 struct Submission {
   ModelId model;
@@ -46,6 +51,7 @@ struct Submission {
   std::uint64_t affinity_key = 0;                       ///< 0 = none
   std::uint64_t prompt_key = 0;                         ///< hash of the prompt or its template, for forecasts; 0 = none
   std::shared_ptr<const affinity::PromptChain> prefix;  ///< for a policy that wants_hits(); none: nothing is known
+  std::shared_ptr<const ToldHits> told_hits;  ///< for such a policy: counts more than what `prefix` makes probable
   Excluded excluded;
   int attempt = 1;
 };

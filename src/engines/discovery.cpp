@@ -88,7 +88,8 @@ Result<std::vector<ModelCard>> read_models(std::string_view body) {
     if (models.size() == max_model_cards) {
       return failure(fmt::format("/v1/models lists more than {} models", max_model_cards));
     }
-    models.push_back({std::string(id), context_of(card)});
+    // vLLM and SGLang name the model that an adapter is over as its parent.
+    models.push_back({std::string(id), context_of(card), !text_member(card, "parent").empty()});
   }
   return models;
 }

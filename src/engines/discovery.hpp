@@ -27,6 +27,7 @@ struct DetectionInput {
 struct ModelCard {
   std::string id;
   std::optional<Tokens> max_model_len;  ///< context of one request, where the engine tells it
+  bool adapter = false;                 ///< a LoRA adapter over another model of the engine
 };
 
 inline constexpr std::size_t max_model_cards = 4096;

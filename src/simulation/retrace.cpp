@@ -190,6 +190,19 @@ std::vector<forecast::EndedRequest> ended_of(const JsonFields& turn) {
   return all;
 }
 
+std::shared_ptr<const dispatch::ToldHits> told_hits_of(const JsonFields& turn) {
+  auto hits = std::make_shared<dispatch::ToldHits>();
+  turn.each_whole("held_workers", 0, most_workers,
+                  [&](std::int64_t id) { hits->emplace_back(WorkerId{static_cast<std::uint32_t>(id)}, Tokens()); });
+  std::size_t at = 0;
+  turn.each_whole("held_tokens", 0, most_tokens, [&](std::int64_t tokens) {
+    if (at < hits->size()) (*hits)[at].second = Tokens(tokens);
+    ++at;
+  });
+  if (at != hits->size()) turn.reject("held_tokens", "as long as held_workers");
+  return hits;
+}
+
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
@@ -201,6 +214,7 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   what.prompt_key = static_cast<std::uint64_t>(turn.whole("key", least, most));
   what.attempt = static_cast<int>(turn.whole("attempt", 0, 1000));
   if (turn.has("prefix")) what.prefix = prefix_of(turn);
+  if (turn.has("held_workers")) what.told_hits = told_hits_of(turn);
   if (!turn.has("excluded")) return what;
   turn.each_whole("excluded", 0, most_workers,
                   [&](std::int64_t id) { what.excluded.add({static_cast<std::uint32_t>(id)}); });

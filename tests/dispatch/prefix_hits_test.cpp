@@ -72,6 +72,31 @@ TEST(PrefixHits, APlacementIsRememberedAndShownToWhatBeginsAlike) {
   EXPECT_EQ(watched.seen.hits, (Watched::Hits{{0, 0}}));
 }
 
+TEST(PrefixHits, WhatAWorkerTellsCountsMoreThanAGuess) {
+  Watched watched;
+  watched.seen.place = 1;
+  const auto first = watched.desk->submit(asking_for({1, 2, 3}));
+  Submission again = asking_for({1, 2, 3});
+  again.told_hits = std::make_shared<ToldHits>(ToldHits{{WorkerId{0}, Tokens(160)}});
+  const auto told = watched.desk->submit(again);
+  EXPECT_EQ(watched.seen.hits, (Watched::Hits{{160, 300}})) << "of the other the guess counts";
+  again.told_hits = std::make_shared<ToldHits>(ToldHits{{WorkerId{1}, Tokens(0)}, {WorkerId{0}, Tokens(99'999)}});
+  const auto both = watched.desk->submit(again);
+  EXPECT_EQ(watched.seen.hits, (Watched::Hits{{309, 0}})) << "the last token is always computed";
+}
+
+TEST(PrefixHits, WhatAWorkerTellsIsShownThoughNoCacheIsKnown) {
+  Watching::Seen seen;
+  Desk desk(DispatcherOptions{}, std::make_unique<Watching>(seen));
+  desk.worker("a", 1000);
+  const auto plain = desk.submit(asking());
+  EXPECT_EQ(seen.hits, (Watched::Hits{{}}));
+  Submission what = asking();
+  what.told_hits = std::make_shared<ToldHits>(ToldHits{{WorkerId{0}, Tokens(5)}, {WorkerId{7}, Tokens(9)}});
+  const auto told = desk.submit(what);
+  EXPECT_EQ(seen.hits, (Watched::Hits{{5}}));
+}
+
 TEST(PrefixHits, WhatIsHitIsNotOwed) {
   Watched watched;
   const auto first = watched.desk->submit(asking_for({1, 2, 3}));

@@ -126,6 +126,14 @@ class Day {
       affinity::append_id_chain(std::vector<std::uint64_t>(random_.below(40), random_.below(5)), 1, chain->links);
       what.prefix = std::move(chain);
     }
+    if (random_.below(4) == 0) {
+      auto told = std::make_shared<dispatch::ToldHits>();
+      for (std::uint32_t id = 0; id < 6; ++id) {
+        if (random_.below(2) == 0)
+          told->emplace_back(WorkerId{id}, Tokens(static_cast<std::int64_t>(random_.below(4000))));
+      }
+      what.told_hits = std::move(told);
+    }
     if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
     return what;
   }
