@@ -1,10 +1,14 @@
 #include "cli/plan_source.hpp"
 
+#include <utility>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 #include "cli/flag_values.hpp"
+#include "config/plan_file.hpp"
+#include "config/text_file.hpp"
 #include "planning/level.hpp"
 
 namespace evenkeel::cli {
@@ -14,27 +18,42 @@ namespace {
 constexpr simulation::Real positive{1e-9, 1e12};
 constexpr simulation::Real not_negative{0, 1e12};
 
-Result<planning::FleetPlan> specimen_plan(const PlanSource& flags) {
-  if (flags.specimen != planning::splitwise_70b_name) {
-    return failure(fmt::format("--specimen is \"{}\"; allowed: {}", flags.specimen, planning::splitwise_70b_name));
-  }
+planning::FleetPlan specimen_plan(const PlanSource& flags) {
   const double tokens = flags.prompt_tokens.value_or(planning::splitwise_70b_prompt_tokens);
   const double of_tokens = tokens * planning::splitwise_70b_bytes_per_token / 1e9;
   return planning::splitwise_70b(flags.nodes.value_or(32), flags.prompt_gb.value_or(of_tokens));
 }
 
-/// A surge multiplies the arrivals of the whole window, whatever profile they have.
-void apply_surge(planning::FleetPlan& plan, double factor) {
-  if (factor == 1) return;
-  for (auto& group : plan.groups) {
-    for (double& rate : group.rate_per_node_s) rate *= factor;
+Result<planning::FleetPlan> file_plan(const PlanSource& flags) {
+  const auto text = config::read_text_file("--fleet", flags.fleet);
+  if (!text) return tl::unexpected(text.error());
+  auto plan = config::read_plan(*text, flags.fleet);
+  if (!plan || !flags.nodes) return plan;
+  if (plan->groups.size() > 1) {
+    return failure(fmt::format("--nodes: {} has {} groups, each with its own nodes", flags.fleet, plan->groups.size()));
   }
+  plan->groups[0].nodes = *flags.nodes;
+  return plan;
+}
+
+/// The message of a checked text, as CLI11 shows it after the flag's name.
+template <class Parse>
+CLI::Validator parsed_by(Parse parse) {
+  return CLI::Validator(
+      [parse](std::string& given) {
+        const auto value = parse(given);
+        return value ? std::string() : value.error().message;
+      },
+      "");
 }
 
 Result<double> read_level(const PlanSource& flags, double window_s, double otherwise) {
   if (flags.level) return planning::level_of_text(*flags.level);
   if (flags.cost_ratio) return planning::level_of_cost_ratio(*flags.cost_ratio);
-  if (flags.breaches_per_month) return planning::level_of_breaches_per_month(*flags.breaches_per_month, window_s);
+  if (flags.breaches_per_month) {
+    auto level = planning::level_of_breaches_per_month(*flags.breaches_per_month, window_s);
+    return level ? level : failure("--breaches-per-month: " + level.error().message);
+  }
   return otherwise;
 }
 
@@ -42,10 +61,11 @@ Result<double> read_level(const PlanSource& flags, double window_s, double other
 
 void PlanSource::add_to(CLI::App& command) {
   auto* const specimen_flag =
-      command.add_option("--specimen", specimen, fmt::format("a published fleet: {}", planning::splitwise_70b_name));
-  command.add_option("--nodes", nodes, "workers of the specimen (default 32)")
-      ->check(whole({1, 100'000}))
-      ->needs(specimen_flag);
+      command.add_option("--specimen", specimen, fmt::format("a published fleet: {}", planning::splitwise_70b_name))
+          ->check(one_of({std::string(planning::splitwise_70b_name)}));
+  command.add_option("--fleet", fleet, "a fleet of your own: a TOML file")->check(text())->excludes(specimen_flag);
+  command.add_option("--nodes", nodes, "workers of the specimen (default 32), or of the file's only group")
+      ->check(whole({1, 100'000}));
   auto* const gb = command.add_option("--prompt-gb", prompt_gb, "what a prompt holds at admission, GB of 1e9 bytes")
                        ->check(real(positive))
                        ->needs(specimen_flag);
@@ -55,8 +75,10 @@ void PlanSource::add_to(CLI::App& command) {
       ->excludes(gb);
   auto* const level_flag = command.add_option(
       "--level", level, "probability that the reserve suffices for one window: 0.97, 32/33 (default 32/33)");
+  level_flag->check(parsed_by(planning::level_of_text));
   auto* const ratio_flag =
       command.add_option("--cost-ratio", cost_ratio, "the same by costs UNDER:OVER of a unit short and idle: 32:1");
+  ratio_flag->check(parsed_by(planning::level_of_cost_ratio));
   command
       .add_option("--breaches-per-month", breaches_per_month, "the same by windows a month that it does not suffice")
       ->check(real(positive))
@@ -81,14 +103,14 @@ void PlanSource::add_to(CLI::App& command) {
 }
 
 Result<planning::FleetPlan> PlanSource::read() const {
-  if (specimen.empty()) return failure("nothing to plan for: give --specimen");
-  auto plan = specimen_plan(*this);
+  if (specimen.empty() && fleet.empty()) return failure("nothing to plan for: give --fleet or --specimen");
+  auto plan = fleet.empty() ? Result<planning::FleetPlan>(specimen_plan(*this)) : file_plan(*this);
   if (!plan) return plan;
   if (scale_time_s) plan->scale_time_s = *scale_time_s;
   if (staleness_s) plan->staleness_s = *staleness_s;
   if (correlated_share) plan->correlated_share = *correlated_share;
   if (correlation) plan->correlation = *correlation;
-  apply_surge(*plan, surge);
+  *plan = planning::with_rates_times(std::move(*plan), surge);
   const auto wanted = read_level(*this, plan->scale_time_s, plan->level);
   if (!wanted) return tl::unexpected(wanted.error());
   plan->level = *wanted;

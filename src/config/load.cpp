@@ -1,16 +1,13 @@
 #include "config/load.hpp"
 
-#include <fstream>
-
 #include <fmt/format.h>
 
 #include "config/table.hpp"
+#include "config/text_file.hpp"
 #include "config/toml_file.hpp"
 
 namespace evenkeel::config {
 namespace {
-
-constexpr std::streamsize max_file_bytes = 4 << 20;
 
 Result<void> apply_flags(const FlagValues& flags, ServeSettings& settings) {
   for (const auto& setting : serve_table()) {
@@ -26,19 +23,6 @@ Result<void> apply_flags(const FlagValues& flags, ServeSettings& settings) {
   return {};
 }
 
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return failure(fmt::format("--config: cannot open \"{}\"", path));
-  std::string text(static_cast<std::size_t>(max_file_bytes) + 1, '\0');
-  file.read(text.data(), max_file_bytes + 1);
-  if (file.bad()) return failure(fmt::format("--config: cannot read \"{}\"", path));
-  if (file.gcount() > max_file_bytes) {
-    return failure(fmt::format("--config: \"{}\" is over {} bytes", path, max_file_bytes));
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
-
 }  // namespace
 
 Result<ServeSettings> load_text(std::string_view toml, const std::string& source, const FlagValues& flags) {
@@ -50,7 +34,7 @@ Result<ServeSettings> load_text(std::string_view toml, const std::string& source
 
 Result<ServeSettings> load(const FlagValues& flags) {
   if (flags.config_file.empty()) return load_text("", "", flags);
-  const auto text = read_file(flags.config_file);
+  const auto text = read_text_file("--config", flags.config_file);
   if (!text) return tl::unexpected(text.error());
   return load_text(*text, flags.config_file, flags);
 }

@@ -132,6 +132,23 @@ Result<void> FleetPlan::check() const {
   return {};
 }
 
+FleetPlan with_nodes(FleetPlan plan, std::int64_t nodes) {
+  std::int64_t before = 0;
+  for (const Group& group : plan.groups) before += group.nodes;
+  for (Group& group : plan.groups) {
+    const double share = static_cast<double>(group.nodes) / static_cast<double>(before);
+    group.nodes = std::max<std::int64_t>(1, std::llround(share * static_cast<double>(nodes)));
+  }
+  return plan;
+}
+
+FleetPlan with_rates_times(FleetPlan plan, double factor) {
+  for (Group& group : plan.groups) {
+    for (double& rate : group.rate_per_node_s) rate *= factor;
+  }
+  return plan;
+}
+
 FleetPlan splitwise_70b(std::int64_t nodes, double prompt_gb) {
   constexpr double tokens_per_s = 500.0 / 33;  // a decode step every 66 ms
   constexpr double mean_s = 300;

@@ -57,6 +57,11 @@ struct FleetPlan {
   [[nodiscard]] Result<void> check() const;
 };
 
+/// The same fleet with `nodes` nodes in all: groups in proportion, each with at least one.
+[[nodiscard]] FleetPlan with_nodes(FleetPlan plan, std::int64_t nodes);
+/// The same fleet with all rates times `factor`.
+[[nodiscard]] FleetPlan with_rates_times(FleetPlan plan, double factor);
+
 /// Llama-2-70B in 16 bits on four accelerators of 40 GiB (Patel et al. 2024), with the heavy tasks of a published
 /// series on capacity under heavy tails (Polyulya 2026, part 1): 88.8 an hour and node, Pareto of mean 300 s and
 /// index 2.2. `prompt_gb` is what the prompt's cache holds.

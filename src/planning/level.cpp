@@ -36,8 +36,7 @@ Result<double> level_of_text(std::string_view text) {
   if (const auto pair = pair_of(text, '/'); pair && is_level(pair->first / pair->second)) {
     return pair->first / pair->second;
   }
-  return failure(
-      fmt::format("level is \"{}\": allowed are numbers over 0 and under 1, also as a fraction (32/33)", text));
+  return failure(fmt::format("\"{}\"; allowed: numbers over 0 and under 1, also as a fraction (32/33)", text));
 }
 
 Result<double> level_of_cost_ratio(std::string_view text) {
@@ -45,7 +44,7 @@ Result<double> level_of_cost_ratio(std::string_view text) {
     const double level = pair->first / (pair->first + pair->second);
     if (is_level(level)) return level;
   }
-  return failure(fmt::format("cost ratio is \"{}\": wanted is UNDER:OVER, two numbers over 0 (32:1)", text));
+  return failure(fmt::format("\"{}\"; allowed: UNDER:OVER, two numbers over 0 (32:1)", text));
 }
 
 Result<double> level_of_breaches_per_month(double breaches, double window_s) {
@@ -53,8 +52,7 @@ Result<double> level_of_breaches_per_month(double breaches, double window_s) {
   const double level = 1 - breaches / windows;
   if (breaches > 0 && is_level(level)) return level;
   return failure(
-      fmt::format("breaches per month is {}: allowed are numbers over 0 and under the {:.0f} windows of a month",
-                  breaches, windows));
+      fmt::format("\"{}\"; allowed: numbers over 0 and under the {:.0f} windows of a month", breaches, windows));
 }
 
 double breaches_per_month(double level, double window_s) { return (1 - level) * month_s / window_s; }

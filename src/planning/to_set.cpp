@@ -70,6 +70,9 @@ Result<LocalFloor> local_floor(const FleetPlan& plan, std::size_t resource, std:
   LocalFloor floor;
   const std::vector<double>& rates = plan.groups[group].rate_per_node_s;
   floor.growth = plan.scale_time_s * growth_per_s(plan, resource, rates);
+  const auto siloed = quantile(window_demand(plan, resource, rates, plan.scale_time_s), plan.level);
+  if (!siloed) return tl::unexpected(siloed.error());
+  floor.siloed = *siloed;
   if (plan.staleness_s == 0) return floor;
   const auto wire = quantile(window_demand(plan, resource, rates, plan.staleness_s), 0.999);
   if (!wire) return tl::unexpected(wire.error());

@@ -31,6 +31,8 @@ struct LocalFloor {
   double growth = 0;
   /// Arrivals that are on their way when it says no: quantile 0.999 of one worker's arrivals over the staleness.
   double on_the_wire = 0;
+  /// The reserve of a worker that stands alone, at the plan's level: instead of on_the_wire while no router reaches it.
+  double siloed = 0;
 };
 
 [[nodiscard]] Result<LocalFloor> local_floor(const FleetPlan& plan, std::size_t resource, std::size_t group);

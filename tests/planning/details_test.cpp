@@ -68,6 +68,7 @@ TEST(ToSet, LocalFloorIsThePublishedBound) {
   const LocalFloor floor = *local_floor(plan, 0, 0);
   EXPECT_NEAR(floor.growth, 3.3, 0.05);
   EXPECT_NEAR(floor.on_the_wire, 0.34, 0.006);
+  EXPECT_NEAR(floor.siloed, 3.0735, 5e-4);
   plan.staleness_s = 3;
   EXPECT_NEAR(local_floor(plan, 0, 0)->on_the_wire, 0.69, 0.01);
 }
