@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/plan_fit.hpp"
 #include "cli/plan_reserve.hpp"
 #include "cli/plan_sweep.hpp"
 
@@ -12,6 +13,7 @@ void add_plan(CLI::App& app, int& exit_code) {
   plan->require_subcommand(1);
   add_plan_reserve(*plan, exit_code);
   add_plan_sweep(*plan, exit_code);
+  add_plan_fit(*plan, exit_code);
 }
 
 }  // namespace evenkeel::cli
