@@ -151,8 +151,6 @@ void FitSource::add_to(CLI::App& command, const std::string& needs) {
   with(command
            .add_option("--tail-k", options.tail_k, "longest requests that the tail is fitted to; default: by the data")
            ->check(whole({25, 100'000'000})));
-  with(command.add_option("--seed", options.seed, "of bootstraps and of what a trace draws (default 1)")
-           ->check(whole(simulation::bounds::seed)));
 }
 
 Result<FitSource::Read> FitSource::read() const {

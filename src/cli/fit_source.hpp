@@ -21,8 +21,8 @@ struct FitSource {
   double token_ms = 0;
   planning::FitOptions options;
 
-  /// All but --from, which the commands explain themselves, and --nodes and --scale-time, which mean more to some; with
-  /// what the flags need.
+  /// All but --from, --nodes, --scale-time and --seed, which the commands have for themselves; with what the flags
+  /// need.
   void add_to(CLI::App& command, const std::string& needs);
 
   struct Read {

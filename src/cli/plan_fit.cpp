@@ -92,6 +92,10 @@ void add_plan_fit(CLI::App& plan, int& exit_code) {
       ->needs(from)
       ->capture_default_str();
   flags->add_to(*command, "--from");
+  command->add_option("--seed", flags->options.seed, "of bootstraps and of what a trace draws")
+      ->check(whole(simulation::bounds::seed))
+      ->needs(from)
+      ->capture_default_str();
   command->add_option("--plot", flags->plot, "writes an SVG: the tail, or the points and their law")->check(text());
   command->add_option("--plot-rate", flags->plot_rate, "writes an SVG: arrivals over time")->check(text())->needs(from);
   command->add_flag("--json", flags->json, "one JSON object");

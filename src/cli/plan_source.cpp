@@ -1,5 +1,6 @@
 #include "cli/plan_source.hpp"
 
+#include <cstdio>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -36,6 +37,29 @@ Result<planning::FleetPlan> file_plan(const PlanSource& flags) {
   return plan;
 }
 
+/// Warnings of the fit go to standard error: what is printed is the plan's.
+Result<planning::FleetPlan> fitted_plan(const PlanSource& flags) {
+  if (!flags.capacity_gb) return failure("--from tells no capacity: give --capacity-gb, KV memory of a worker");
+  FitSource source = flags.fit;
+  if (flags.scale_time_s) source.options.window_s = *flags.scale_time_s;
+  source.options.nodes = static_cast<std::uint32_t>(flags.nodes.value_or(0));
+  const auto read = source.read();
+  if (!read) return tl::unexpected(read.error());
+  for (const auto& note : read->notes) fmt::print(stderr, "note: {}\n", note);
+  for (const auto& warning : read->fit.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  if (read->fit.arrivals.nodes == 0) return failure("--from names no workers: give --nodes");
+  auto plan = planning::plan_of(read->fit, read->fit.arrivals.nodes, *flags.capacity_gb);
+  if (!plan) return failure("--from: " + plan.error().message);
+  return plan;
+}
+
+Result<planning::FleetPlan> base_plan(const PlanSource& flags) {
+  if (!flags.fleet.empty()) return file_plan(flags);
+  if (!flags.fit.spec.path.empty()) return fitted_plan(flags);
+  if (!flags.specimen.empty()) return specimen_plan(flags);
+  return failure("nothing to plan for: give --fleet, --from or --specimen");
+}
+
 /// The message of a checked text, as CLI11 shows it after the flag's name.
 template <class Parse>
 CLI::Validator parsed_by(Parse parse) {
@@ -63,8 +87,21 @@ void PlanSource::add_to(CLI::App& command) {
   auto* const specimen_flag =
       command.add_option("--specimen", specimen, fmt::format("a published fleet: {}", planning::splitwise_70b_name))
           ->check(one_of({std::string(planning::splitwise_70b_name)}));
-  command.add_option("--fleet", fleet, "a fleet of your own: a TOML file")->check(text())->excludes(specimen_flag);
-  command.add_option("--nodes", nodes, "workers of the specimen (default 32), or of the file's only group")
+  auto* const fleet_flag =
+      command.add_option("--fleet", fleet, "a fleet of your own: a TOML file")->check(text())->excludes(specimen_flag);
+  auto* const from_flag =
+      command
+          .add_option("--from", fit.spec.path, "access log or any other trace: the fleet that `plan fit` tells of it")
+          ->check(text())
+          ->excludes(specimen_flag)
+          ->excludes(fleet_flag);
+  fit.add_to(command, "--from");
+  command.add_option("--capacity-gb", capacity_gb, "with --from: KV memory of a worker, GB of 1e9 bytes")
+      ->check(real(positive))
+      ->needs(from_flag);
+  command
+      .add_option("--nodes", nodes,
+                  "workers of the specimen (default 32), of the file's only group, or behind a log or trace")
       ->check(whole({1, 100'000}));
   auto* const gb = command.add_option("--prompt-gb", prompt_gb, "what a prompt holds at admission, GB of 1e9 bytes")
                        ->check(real(positive))
@@ -103,8 +140,7 @@ void PlanSource::add_to(CLI::App& command) {
 }
 
 Result<planning::FleetPlan> PlanSource::read() const {
-  if (specimen.empty() && fleet.empty()) return failure("nothing to plan for: give --fleet or --specimen");
-  auto plan = fleet.empty() ? Result<planning::FleetPlan>(specimen_plan(*this)) : file_plan(*this);
+  auto plan = base_plan(*this);
   if (!plan) return plan;
   if (scale_time_s) plan->scale_time_s = *scale_time_s;
   if (staleness_s) plan->staleness_s = *staleness_s;

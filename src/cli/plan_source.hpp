@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "cli/fit_source.hpp"
 #include "planning/demand.hpp"
 #include "planning/fleet_plan.hpp"
 
@@ -18,6 +19,8 @@ namespace evenkeel::cli {
 struct PlanSource {
   std::string specimen;
   std::string fleet;  ///< a TOML file
+  FitSource fit;      ///< a log or a trace, if it has a path
+  std::optional<double> capacity_gb;
   std::optional<std::int64_t> nodes;
   std::optional<double> prompt_gb;
   std::optional<double> prompt_tokens;

@@ -53,6 +53,13 @@ void judge(FleetFit& fit) {
                     "fitted apart (--heavy-tokens, or a log of one model)",
                     fit.lengths.peaks->p_value));
   }
+  const double context = fit.options.context_tokens;
+  const auto over = std::ranges::count_if(
+      fit.heavy, [=](const Observation& seen) { return seen.prompt_tokens + seen.output_tokens > context; });
+  if (context > 0 && over > 0) {
+    fit.warnings.push_back(
+        fmt::format("{} requests hold more than the context of {} tokens, which cannot be", over, context));
+  }
   const auto& stretches = fit.arrivals.stretches;
   if (stretches.size() > 1) {
     fit.warnings.push_back(fmt::format("the rate changed {} times; since window {} it is {:.4g} a second",
@@ -100,22 +107,36 @@ Result<FleetFit> fit_fleet(std::span<const Observation> observations, double spa
 
 namespace {
 
-/// Exponential with the mean of what ended at or under the threshold, and the power law over it.
+/// Nearly all at its mean: a power law of an index so high that it has no tail.
+DurationPart around(double mean, double weight) {
+  constexpr double steep = 50;
+  return {.kind = DurationPart::Kind::pareto,
+          .weight = weight,
+          .minimum_s = mean * (steep - 1) / steep,
+          .tail_index = steep};
+}
+
+/// The power law over its threshold, under it classes of about equal weight, each around its mean.
 DurationLaw duration_law(const LengthFit& lengths) {
+  constexpr int classes = 16;
+  const auto& sample = *lengths.sample;
   const auto& tail = *lengths.tail;
-  const auto values = lengths.sample->values();
-  double under = 0;
-  double ended = 0;
-  for (const auto& [value, did_end] : values.subspan(tail.k)) {
-    under += value;
-    ended += did_end ? 1 : 0;
-  }
-  const double share = lengths.sample->survival(tail.k);
+  const double share = sample.survival(tail.k);
   DurationLaw law = DurationLaw::pareto(tail.threshold, tail.index);
   if (lengths.cap > 0) law.cap_s = lengths.cap;
-  if (share < 1 && ended > 0) {
-    law.parts.front().weight = share;
-    law.parts.push_back({DurationPart::Kind::exponential, 1 - share, 0, 0, under / ended});
+  law.parts.front().weight = share;
+  double left = 1;  // longer than the values so far
+  double mass = 0;
+  double moment = 0;
+  for (std::size_t i = sample.values().size(); i-- > tail.k;) {
+    const double of_value = left - sample.survival(i);
+    left = sample.survival(i);
+    mass += of_value;
+    moment += of_value * sample.values()[i].value;
+    if (mass > 0 && (mass >= (1 - share) / classes || i == tail.k)) {
+      law.parts.push_back(around(moment / mass, mass));
+      mass = moment = 0;
+    }
   }
   return law;
 }

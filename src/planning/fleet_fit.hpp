@@ -37,8 +37,9 @@ struct FleetFit {
                                          const FitOptions& options);
 
 /// The plan of `nodes` equal workers of `capacity_gb` KV memory each that serve such requests: prompts in
-/// `prompt_classes` classes of equally many, durations exponential up to the tail's threshold and Pareto over it.
-/// Refused with the first obstacle.
+/// `prompt_classes` classes of equally many, durations as they were seen up to the tail's threshold and Pareto over it,
+/// the rate of all windows, the correlation that the dispersion about the drift implies. Refused with the first
+/// obstacle.
 inline constexpr std::size_t prompt_classes = 4;
 [[nodiscard]] Result<FleetPlan> plan_of(const FleetFit& fit, std::int64_t nodes, double capacity_gb);
 
