@@ -39,10 +39,10 @@ void judge(Dispersion& found, double dof, double excess_kurtosis) {
 }  // namespace
 
 Result<Dispersion> dispersion(std::span<const double> counts) {
-  if (auto sound = check_counts(counts); !sound) return tl::unexpected(sound.error());
   if (counts.size() < least_windows) {
     return failure(fmt::format("{} windows; dispersion wants at least {}", counts.size(), least_windows));
   }
+  if (auto sound = check_counts(counts); !sound) return tl::unexpected(sound.error());
   const auto n = static_cast<double>(counts.size());
   Dispersion found;
   found.windows = counts.size();
@@ -60,6 +60,10 @@ Result<Dispersion> dispersion(std::span<const double> counts) {
 }
 
 Result<Dispersion> dispersion_about_drift(std::span<const double> counts) {
+  if (counts.size() < 2 * least_windows) {
+    return failure(
+        fmt::format("{} windows; dispersion about a drift wants at least {}", counts.size(), 2 * least_windows));
+  }
   if (auto sound = check_counts(counts); !sound) return tl::unexpected(sound.error());
   double squares = 0;
   double fourths = 0;

@@ -27,7 +27,8 @@ inline constexpr std::size_t least_windows = 20;
 [[nodiscard]] Result<Dispersion> dispersion(std::span<const double> counts);
 /// The same about a rate that may drift, as long as it does so little from one window to the next: from the differences
 /// of windows 0 and 1, 2 and 3, ...: mean of (a - b)^2 over mean of a + b, which is 1 for Poisson. Pairs without an
-/// arrival say nothing and are left out; refused under least_windows others.
+/// arrival say nothing and are left out; refused under twice least_windows counts or least_windows
+/// other pairs.
 [[nodiscard]] Result<Dispersion> dispersion_about_drift(std::span<const double> counts);
 
 /// The correlation that one shared cause gives each two of `nodes` nodes whose sum has this index of dispersion:

@@ -8,7 +8,7 @@ from support import kit
 from support.kit import case, cases, equal
 
 COMMANDS = ("serve", "emulate", "replay", "demo", "simulate", "retrace", "forecast train", "forecast eval",
-            "plan reserve")
+            "plan reserve", "plan sweep", "plan fit")
 FLAG = re.compile(r"^  (?:-\w,)?(--[a-z-]+)", re.MULTILINE)
 
 

@@ -133,6 +133,10 @@ TEST(Dispersion, WhatCannotCarryItIsRefusedWithTheReason) {
   bad[7] = std::numeric_limits<double>::infinity();
   EXPECT_EQ(dispersion_about_drift(bad).error().message, "a count is inf; allowed: finite numbers from 0");
   EXPECT_EQ(dispersion_about_drift(std::vector<double>(39, 2.0)).error().message,
+            "39 windows; dispersion about a drift wants at least 40");
+  std::vector<double> rare(60, 0.0);
+  for (std::size_t i = 0; i < 38; ++i) rare[i] = 1;
+  EXPECT_EQ(dispersion_about_drift(rare).error().message,
             "19 pairs of adjacent windows with arrivals; dispersion about a drift wants at least 20");
   EXPECT_EQ(pairwise_correlation(std::vector<std::vector<double>>(30, {1, 2}), random).error().message,
             "0 nodes whose counts vary; correlation wants at least 2");

@@ -163,7 +163,7 @@ TEST(FleetFit, WhatTheDataDoesNotCarryIsRefusedWithTheReason) {
   ASSERT_TRUE(few);
   EXPECT_EQ(few->arrivals.dispersion.error().message, "11 windows; dispersion wants at least 20");
   EXPECT_EQ(plan_of(*few, 32, 31.8).error().message,
-            "dispersion: 5 pairs of adjacent windows with arrivals; dispersion about a drift wants at least 20");
+            "dispersion: 11 windows; dispersion about a drift wants at least 40");
 
   seen[3].output_tokens = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(fit_fleet(seen, 1000, options).error().message,
