@@ -127,7 +127,7 @@ TEST(Dispersion, WhatCannotCarryItIsRefusedWithTheReason) {
   Random random(1);
   EXPECT_EQ(dispersion(std::vector<double>(19, 3.0)).error().message, "19 windows; dispersion wants at least 20");
   EXPECT_EQ(dispersion(std::vector<double>(30, 0.0)).error().message, "no arrival in any window");
-  std::vector<double> bad(30, 1.0);
+  std::vector<double> bad(60, 1.0);
   bad[7] = -1;
   EXPECT_EQ(dispersion(bad).error().message, "a count is -1; allowed: finite numbers from 0");
   bad[7] = std::numeric_limits<double>::infinity();
