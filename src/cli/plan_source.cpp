@@ -110,7 +110,7 @@ void PlanSource::add_to(CLI::App& command) {
           ->excludes(fleet_flag);
   fit.add_to(command, "--from");
   command.add_option("--capacity-gb", capacity_gb, "with --from: KV memory of a worker, GB of 1e9 bytes")
-      ->check(real(positive))
+      ->check(real(gigabytes))
       ->needs(from_flag);
   command
       .add_option("--nodes", nodes,
