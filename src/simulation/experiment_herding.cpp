@@ -1,6 +1,8 @@
 // Twenty admissions on one snapshot of 32 workers: what the fullest of them gets.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,10 +11,10 @@
 #include "report/chart.hpp"
 #include "report/numbers.hpp"
 #include "simulation/fleet_experiment.hpp"
-#include "simulation/headroom_choice.hpp"
 #include "simulation/herding.hpp"
 #include "simulation/memory_fleet.hpp"
 #include "simulation/moments.hpp"
+#include "simulation/snapshot_policy.hpp"
 
 namespace evenkeel::simulation {
 
@@ -30,44 +32,52 @@ struct Simulated {
   Moments largest_with_debits;
 };
 
-/// One snapshot of a fleet in its steady state, as shares of capacity. Each worker holds something: two empty ones
-/// would stand alike.
+/// Headroom of a fleet in its steady state, in GB, ascending, in which no two workers stand alike, by more than a
+/// token.
 std::vector<double> snapshot(const planning::FleetPlan& plan, Random& random) {
-  std::vector<double> shares;
-  const StartRange not_empty{-1e300, plan.groups[0].capacity[0] - 1e-6};
-  for (const MemoryNode& node : stationary_nodes(plan, plan.groups.front(), not_empty, 1, random)) {
-    shares.push_back(node.headroom_gb() / node.capacity_gb());
+  constexpr double token_gb = planning::splitwise_70b_bytes_per_token / 1e9;
+  while (true) {
+    std::vector<double> left;
+    for (const MemoryNode& node : stationary_nodes(plan, plan.groups.front(), {}, 1, random)) {
+      left.push_back(node.headroom_gb());
+    }
+    std::sort(left.begin(), left.end());
+    const auto alike = [](double a, double b) { return b - a <= 1.01 * token_gb; };
+    if (std::adjacent_find(left.begin(), left.end(), alike) == left.end()) return left;
   }
-  return shares;
 }
 
-/// The largest count of `batch` choices; each takes `debit` off the chosen score.
-int largest_count(std::vector<double> scores, int sampled, double debit, Random& random) {
-  HeadroomChoice choice(static_cast<std::size_t>(sampled));
-  std::vector<int> counts(scores.size(), 0);
+/// The largest count of `batch` choices; each takes `debit_gb` off what is left there.
+int largest_count(std::vector<double> left_gb, SnapshotPolicy& policy, double debit_gb, Random& random) {
+  std::vector<int> counts(left_gb.size(), 0);
   for (int k = 0; k < batch; ++k) {
-    const std::size_t chosen = choice.choose(scores, random);
+    const std::size_t chosen = policy.choose(left_gb, random);
     ++counts[chosen];
-    scores[chosen] -= debit;
+    left_gb[chosen] -= debit_gb;
   }
   return *std::max_element(counts.begin(), counts.end());
 }
 
 std::vector<Simulated> simulate(const ExperimentRun& run) {
   const planning::FleetPlan plan = planning::splitwise_70b(workers, 0.334);
-  // What a task will hold in the middle of a window, as a share.
-  const double debit = plan.models[0].footprints[0].at(plan.scale_time_s / 2) / plan.groups[0].capacity[0];
+  const double debit_gb = plan.models[0].footprints[0].at(plan.scale_time_s / 2);
   std::vector<Simulated> all;
-  for (const int sampled : sampled_counts) all.push_back({sampled, {}, 0, 0, {}});
+  std::vector<std::unique_ptr<SnapshotPolicy>> policies;
+  for (const int sampled : sampled_counts) {
+    all.push_back({sampled, {}, 0, 0, {}});
+    const std::string name = sampled == workers ? "headroom_argmax" : fmt::format("headroom[d={}]", sampled);
+    policies.push_back(std::make_unique<SnapshotPolicy>(name, plan.groups[0].capacity[0], workers));
+  }
   Random random(run.seed);
   for (std::int64_t trial = 0; trial < run.trials; ++trial) {
-    const std::vector<double> shares = snapshot(plan, random);
-    for (Simulated& each : all) {
-      const int largest = largest_count(shares, each.sampled, 0, random);
+    const std::vector<double> left_gb = snapshot(plan, random);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      Simulated& each = all[i];
+      const int largest = largest_count(left_gb, *policies[i], 0, random);
       each.largest.add(largest);
       each.at_least_ten += largest >= 10 ? 1 : 0;
       each.all_on_one += largest == batch ? 1 : 0;
-      each.largest_with_debits.add(largest_count(shares, each.sampled, debit, random));
+      each.largest_with_debits.add(largest_count(left_gb, *policies[i], debit_gb, random));
     }
     if (trial % 256 == 0) run.tell(static_cast<double>(trial), static_cast<double>(run.trials));
   }
@@ -148,8 +158,9 @@ ExperimentResult herding(const ExperimentRun& run) {
 FleetExperiment herding_experiment() {
   return {"herding",
           "Herding: many admissions on one snapshot",
-          "Twenty heavy tasks are placed on one snapshot of 32 workers, each on the worker with the most headroom of d "
-          "that are sampled without replacement; d = 32 is the argmax. The worker of rank r, 0 with the most headroom, "
+          "Twenty heavy tasks are placed on one snapshot of 32 workers, each by the policy `headroom[d=...]` or, "
+          "d = 32, `headroom_argmax`: the worker with the most headroom of d that are sampled without replacement. The "
+          "worker of rank r, 0 with the most headroom, "
           "wins with probability [C(N-r, d) - C(N-r-1, d)] / C(N, d), so that the counts are multinomial and the law "
           "of the largest is exact (no two workers stand alike): K! [x^K] of the product over r of sum over j <= m of "
           "(p_r x)^j / j!. The last "

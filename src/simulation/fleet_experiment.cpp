@@ -18,8 +18,10 @@ struct Entry {
   FleetExperiment (*make)();
 };
 constexpr std::array entries = {
-    Entry{"herding", herding_experiment},
-    Entry{"headroom-staleness", headroom_staleness_experiment},
+    Entry{"herding", herding_experiment},       Entry{"headroom-staleness", headroom_staleness_experiment},
+    Entry{"placement", placement_experiment},   Entry{"partition", partition_experiment},
+    Entry{"population", population_experiment}, Entry{"composition", composition_experiment},
+    Entry{"refusals", refusals_experiment},
 };
 
 constexpr auto names = [] {

@@ -85,5 +85,15 @@ struct FleetExperiment {
 [[nodiscard]] FleetExperiment herding_experiment();
 /// Routing on snapshots of 0.3 to 90 s of age, in surges and near the redline.
 [[nodiscard]] FleetExperiment headroom_staleness_experiment();
+/// Push, late binding, pull, shared state and a serial decider behind one interface.
+[[nodiscard]] FleetExperiment placement_experiment();
+/// Routers cut off from each other and from workers, with workers that admit or block.
+[[nodiscard]] FleetExperiment partition_experiment();
+/// Movable and immortal tasks under three rules, and how often a worker's switch flips.
+[[nodiscard]] FleetExperiment population_experiment();
+/// Every subset of the redline's mechanisms in a surge, and what must never happen.
+[[nodiscard]] FleetExperiment composition_experiment();
+/// Retries with and without a budget, under one line and under floors in two parts.
+[[nodiscard]] FleetExperiment refusals_experiment();
 
 }  // namespace evenkeel::simulation

@@ -7,6 +7,7 @@ namespace evenkeel::simulation {
 void MemoryNode::note_lowest() { lowest_gb_ = std::min(lowest_gb_, headroom_gb()); }
 
 void MemoryNode::residents_changed() {
+  ++changes_;
   base_gb_ = 0;
   growth_ = 0;
   next_end_s_ = 1e300;

@@ -15,6 +15,7 @@ struct HeavyTask {
   planning::Footprint footprint;  ///< GB, GB/s
   bool immortal = true;           ///< its state can neither be moved nor dropped
   std::uint32_t model = 0;
+  double served_s = 0;  ///< elsewhere, before it was moved here
 
   [[nodiscard]] double held_gb(double t) const { return footprint.at(t - start_s); }
 };
@@ -40,6 +41,8 @@ class MemoryNode {
   [[nodiscard]] double immortal_share() const;
   [[nodiscard]] double now_s() const { return now_s_; }
   [[nodiscard]] const std::vector<HeavyTask>& residents() const { return residents_; }
+  /// How often somebody came or went.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// The least headroom since the start, just before each end and after each admission.
   [[nodiscard]] double lowest_headroom_gb() const { return lowest_gb_; }
   /// Whether it has held more than it has: where a real engine preempts or dies.
@@ -54,6 +57,7 @@ class MemoryNode {
   double base_gb_ = 0;  ///< what is held at t is base + growth * t
   double growth_ = 0;
   double next_end_s_ = 1e300;
+  std::uint64_t changes_ = 0;
   double now_s_ = 0;
   double lowest_gb_ = 1e300;
   std::vector<HeavyTask> residents_;

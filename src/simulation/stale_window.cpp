@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
-#include "simulation/headroom_choice.hpp"
+#include <fmt/format.h>
+
+#include "simulation/snapshot_policy.hpp"
 
 namespace evenkeel::simulation {
 
@@ -22,7 +24,9 @@ StaleWindowTally run_stale_window(const planning::FleetPlan& plan, const StaleWi
   const planning::Model& model = plan.models.front();
   const double rate =
       plan.groups.front().rate_per_node_s.front() * static_cast<double>(nodes.size()) * window.rate_factor;
-  HeadroomChoice choice(window.sampled);
+  SnapshotPolicy policy(
+      window.sampled >= nodes.size() ? "headroom_argmax" : fmt::format("headroom[d={}]", window.sampled),
+      plan.groups.front().capacity.front(), nodes.size());
   std::vector<std::vector<double>> seen(window.routers, std::vector<double>(nodes.size()));
   std::vector<int> placed(nodes.size(), 0);
   StaleWindowTally tally;
@@ -34,7 +38,7 @@ StaleWindowTally run_stale_window(const planning::FleetPlan& plan, const StaleWi
     }
     ++tally.arrivals;
     std::vector<double>& view = seen[choices.below(window.routers)];
-    const std::size_t chosen = choice.choose(view, choices);
+    const std::size_t chosen = policy.choose(view, choices);
     nodes[chosen].advance(t);
     if (nodes[chosen].headroom_gb() <= window.refuse_at_gb) {
       ++tally.refused;

@@ -29,8 +29,9 @@ struct StaleWindowTally {
   double lowest_gb = 0;           ///< at any time of it
 };
 
-/// The first group and model of the plan, a window of its scale time. `nodes` are of stationary_nodes(); what comes is
-/// drawn from `arrivals`, so that windows of the same seed differ in the choices alone.
+/// Placed by the policies `headroom` and `headroom_argmax`. The first group and model of the plan, a window of its
+/// scale time. `nodes` are of stationary_nodes(); what comes is drawn from `arrivals`, so that windows of the same seed
+/// differ in the choices alone.
 [[nodiscard]] StaleWindowTally run_stale_window(const planning::FleetPlan& plan, const StaleWindow& window,
                                                 std::vector<MemoryNode> nodes, Random arrivals, Random choices);
 

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "simulation/fleet_experiment.hpp"
-#include "simulation/headroom_choice.hpp"
+#include "simulation/snapshot_policy.hpp"
 
 namespace evenkeel::simulation {
 namespace {
@@ -62,21 +62,23 @@ TEST(LargestCount, HasThePublishedMeans) {
   }
 }
 
-TEST(HeadroomChoice, WinsByRankAndDrawsTies) {
+// The example by hand of Definition 6: of four workers with 0.71, 0.34, 0.58 and 0.12 left the ranks are 0, 2, 1, 3.
+TEST(SnapshotPolicy, WinsByRankAndDrawsTies) {
   Random random(5);
-  HeadroomChoice choice(2);
-  const std::array<double, 4> scores = {0.71, 0.34, 0.58, 0.12};  // ranks 0, 2, 1, 3
+  SnapshotPolicy two("headroom", 31.8, 4);
+  const std::array<double, 4> left = {0.71 * 31.8, 0.34 * 31.8, 0.58 * 31.8, 0.12 * 31.8};
   std::array<int, 4> wins{};
-  for (int i = 0; i < 60'000; ++i) ++wins[choice.choose(scores, random)];
+  for (int i = 0; i < 60'000; ++i) ++wins[two.choose(left, random)];
   EXPECT_NEAR(wins[0], 30'000, 500);
   EXPECT_NEAR(wins[2], 20'000, 500);
   EXPECT_NEAR(wins[1], 10'000, 400);
   EXPECT_EQ(wins[3], 0);
-  const std::array<double, 3> equal = {1, 1, 1};
+  const std::array<double, 3> equal = {10, 10, 10};
   std::array<int, 3> drawn{};
-  HeadroomChoice all(3);
+  SnapshotPolicy all("headroom_argmax", 31.8, 3);
   for (int i = 0; i < 30'000; ++i) ++drawn[all.choose(equal, random)];
   for (const int each : drawn) EXPECT_NEAR(each, 10'000, 400);
+  EXPECT_THROW(SnapshotPolicy("headrom", 1, 1), std::invalid_argument);
 }
 
 TEST(HerdingExperiment, ArgmaxSendsAllToOneAndTwoFollowTheLaw) {
