@@ -201,12 +201,18 @@ Result<void> check_ranks(const WorkerSetting& worker) {
 }
 
 Result<void> check_role(const WorkerSetting& worker) {
-  if (worker.role == "both") return {};
-  if (worker.engine != "auto" && worker.engine != "vllm") {
+  if (worker.bootstrap_port > 0 && (worker.role != "prefill" || worker.engine == "vllm")) {
     return failure(
-        fmt::format("role = {} is possible with vLLM's NIXL connector only (allowed: engine = vllm or auto), and this "
-                    "is {}; of other engines, let their own router do it",
+        fmt::format("bootstrap_port has no effect with role = {} and engine = {} (allowed with: role = prefill "
+                    "and engine = sglang or auto)",
                     worker.role, worker.engine));
+  }
+  if (worker.role == "both") return {};
+  if (worker.engine != "auto" && worker.engine != "vllm" && worker.engine != "sglang") {
+    return failure(fmt::format(
+        "role = {} is possible with vLLM's NIXL connector and with SGLang only (allowed: engine = vllm, sglang "
+        "or auto), and this is {}; of other engines, let their own router do it",
+        worker.role, worker.engine));
   }
   if (worker.role == "prefill" && !worker.group.empty()) {
     return failure("group has no effect with role = prefill, whose requests run for one step");
@@ -250,6 +256,7 @@ Result<WorkerSetting> check(WorkerSetting worker) {
     if (setting.key == "engine") done = store(setting, worker, worker.engine);
     if (setting.key == "max_in_flight") done = store(setting, worker, worker.max_in_flight);
     if (setting.key == "role") done = store(setting, worker, worker.role);
+    if (setting.key == "bootstrap_port") done = store(setting, worker, worker.bootstrap_port);
     if (setting.key == "ranks") done = store(setting, worker, worker.ranks);
     if (!done) return fail(done.error().message);
   }

@@ -22,8 +22,9 @@ struct WorkerSetting {
   std::string group;          ///< workers of one name make their steps together; default: the ranks of this engine
   bool sync = true;           ///< off: its ranks step on their own
   std::string role = "both";  ///< both, prefill, decode
-  std::string api_key_file;   ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;    ///< the same, from the environment
+  std::int64_t bootstrap_port = 0;  ///< where decode engines meet an SGLang prefill engine; 0 = what it tells
+  std::string api_key_file;         ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;          ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.

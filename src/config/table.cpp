@@ -255,6 +255,8 @@ std::span<const Setting<WorkerSetting>> worker_table() {
       {"workers", "sync", "", Switch<W>{&W::sync}, "As the top-level sync, for this engine"},
       {"workers", "role", "", Text<W>{&W::role, role_choices()},
        "Which part of a request it does, see docs/prefill-decode.md"},
+      {"workers", "bootstrap_port", "", number<W, std::int64_t>(&W::bootstrap_port, 0, 65535),
+       "Where decode workers meet it, with role = prefill of SGLang; 0 = what it tells, else 8998"},
       {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };

@@ -1,54 +1,16 @@
 #include "engines/nixl.hpp"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <array>
 
 #include "base/text.hpp"
+#include "engines/members.hpp"
 
 namespace evenkeel::engines {
 
 namespace {
 
-namespace ondemand = simdjson::ondemand;
-
 constexpr std::string_view transfer_key = "kv_transfer_params";
-
-/// The bytes of a value, perhaps with blanks behind it.
-simdjson::simdjson_result<std::string_view> bytes_of(ondemand::value value) {
-  ondemand::json_type type{};
-  if (const auto error = value.type().get(type)) return error;
-  if (type == ondemand::json_type::object) {
-    ondemand::object object;
-    if (const auto error = value.get_object().get(object)) return error;
-    return object.raw_json();
-  }
-  if (type == ondemand::json_type::array) {
-    ondemand::array array;
-    if (const auto error = value.get_array().get(array)) return error;
-    return array.raw_json();
-  }
-  return value.raw_json_token();
-}
-
-/// Calls take(key, bytes of the value) for each top-level member, in order. False if `json` is no object.
-template <class Take>
-bool each_member(std::string_view json, Take take) {
-  const simdjson::padded_string padded(json);
-  ondemand::parser parser;
-  ondemand::document document;
-  ondemand::object object;
-  if (parser.iterate(padded).get(document) || document.get_object().get(object)) return false;
-  for (auto member : object) {
-    ondemand::field field;
-    std::string_view key, bytes;
-    if (std::move(member).get(field) || field.unescaped_key().get(key)) return false;
-    if (bytes_of(field.value()).get(bytes)) return false;
-    take(key, bytes);
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -90,20 +52,7 @@ std::optional<std::string> nixl_transfer_params(std::string_view answer) {
 }
 
 std::string nixl_decode_body(std::string_view body, std::string_view params) {
-  const std::size_t end = body.rfind('}');
-  const std::string_view before = body.substr(0, end);
-  const std::size_t last = before.find_last_not_of(" \t\r\n");
-  const bool first = last != std::string_view::npos && before[last] == '{';
-  std::string out;
-  out.reserve(body.size() + params.size() + transfer_key.size() + 4);
-  out += before;
-  if (!first) out += ',';
-  out += '"';
-  out += transfer_key;
-  out += "\":";
-  out += params;
-  out += body.substr(end);
-  return out;
+  return with_members(body, "\"" + std::string(transfer_key) + "\":" + std::string(params));
 }
 
 }  // namespace evenkeel::engines

@@ -20,8 +20,7 @@ namespace evenkeel::engines {
 /// decodes prefills, too.
 [[nodiscard]] std::optional<std::string> nixl_transfer_params(std::string_view answer);
 
-/// The body for the decode engine: `body`, a JSON object, byte for byte, with `params` as its last member. Of two
-/// members of one name engines take the last.
+/// The body for the decode engine: `body`, a JSON object, byte for byte, with `params` as its last member.
 [[nodiscard]] std::string nixl_decode_body(std::string_view body, std::string_view params);
 
 }  // namespace evenkeel::engines

@@ -134,8 +134,10 @@ std::string Admin::list_workers() const {
       append_json_string(out, model);
     }
     fmt::format_to(
-        std::back_inserter(out), "],\"role\":\"{}\",\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
-        fleet::to_string(facts.role), json_text(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
+        std::back_inserter(out),
+        "],\"role\":\"{}\",\"bootstrap_port\":{},\"engine_name\":{},\"rank\":{},\"rank_honoured\":{},\"group\":{}",
+        fleet::to_string(facts.role), facts.bootstrap_port ? std::to_string(*facts.bootstrap_port) : "null",
+        json_text(facts.engine), facts.rank ? std::to_string(*facts.rank) : "null",
         facts.rank_honoured ? (*facts.rank_honoured ? "true" : "false") : "null", null_or(facts.group));
     fmt::format_to(std::back_inserter(out),
                    ",\"state\":\"{}\",\"in_flight\":{},\"prompt_tokens\":{},\"queued_prompt_tokens\":{},\"generated_"
@@ -165,9 +167,9 @@ std::string Admin::show_pool() const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 11> keys = {"url",           "name",         "models",     "engine",
-                                                     "max_in_flight", "ranks",        "group",      "sync",
-                                                     "role",          "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 12> keys = {"url",           "name",           "models",       "engine",
+                                                     "max_in_flight", "ranks",          "group",        "sync",
+                                                     "role",          "bootstrap_port", "api_key_file", "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
@@ -199,6 +201,9 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   const auto ranks = whole_of(*object, "ranks", 0, engines::max_ranks);
   if (!ranks) return {400, error_text(ranks.error().message)};
   setting.ranks = ranks->value_or(0);
+  const auto bootstrap_port = whole_of(*object, "bootstrap_port", 0, 65535);
+  if (!bootstrap_port) return {400, error_text(bootstrap_port.error().message)};
+  setting.bootstrap_port = bootstrap_port->value_or(0);
   if (const auto* sync = object->if_contains("sync")) {
     if (!sync->is_bool()) return {400, error_text("\"sync\" must be true or false")};
     setting.sync = sync->get_bool();

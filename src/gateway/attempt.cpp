@@ -19,6 +19,10 @@ Attempt::Attempt(Shard& shard, ClientSide& client, Request& request, const Upstr
       spans_(shard.chunk_spans),
       out_(shard.out_parts),
       scan_(request.endpoint.dialect) {
+  if (leg_ == Leg::beside) {
+    append_upstream_head(own_request_, request_, upstream_, shard_.shared.settings);
+    own_request_ += request_.body;
+  }
   open_connection(fresh_connection);
   if (reused_) send_request();
 }
@@ -41,9 +45,9 @@ void Attempt::open_connection(bool fresh) {
 }
 
 bool Attempt::advance() {
-  turn();
+  if (stage_ != Stage::done) turn();
   if (stage_ != Stage::done) {
-    arm_deadline();
+    fiber_.set_deadline(deadline());
     return false;
   }
   fiber_.clear_deadline();
@@ -65,12 +69,21 @@ void Attempt::turn() {
   }
   if (stage_ == Stage::sending) send_more_body();
   if (stage_ == Stage::done) return;
-  if (!client_.outbox.flush()) return cancel();
+  if (leg_ != Leg::beside && !client_.outbox.flush()) return cancel();
   if (stage_ != Stage::connecting) read_answer();
   if (stage_ != Stage::done) check_deadlines();
 }
 
 void Attempt::send_request() {
+  if (leg_ == Leg::beside) {
+    shard_.counters.bytes_up.add(request_.up_length);
+    stage_ = Stage::sending;
+    stage_deadline_ = Time::max();
+    const std::string_view whole = own_request_;
+    (void)up_.put({&whole, 1});
+    std::string().swap(own_request_);
+    return send_more_body();
+  }
   std::string& head = shard_.head_scratch;
   head.clear();
   append_upstream_head(head, request_, upstream_, shard_.shared.settings);
@@ -139,7 +152,7 @@ void Attempt::send_more_body() {
 
 void Attempt::read_answer() {
   for (int reads = 0; reads < 16; ++reads) {
-    if (!client_.outbox.clear()) return;  // the client is slower: wait for it
+    if (leg_ != Leg::beside && !client_.outbox.clear()) return;  // the client is slower: wait for it
     const auto scratch = http::scratch_buffer();
     const auto got = stream_.try_read(scratch);
     switch (got.status) {
@@ -182,9 +195,9 @@ void Attempt::upstream_ended() {
   fail(Outcome::transport_fault, any_byte_ ? "cut_short" : "closed_without_answer");
 }
 
-void Attempt::arm_deadline() {
+Time Attempt::deadline() const {
   const Time total = deadline_after(request_.arrived, request_.timeouts.total);
-  fiber_.set_deadline(std::min({stage_deadline_, total, next_heartbeat_}));
+  return std::min({stage_deadline_, total, next_heartbeat_});
 }
 
 void Attempt::check_deadlines() {
@@ -227,6 +240,22 @@ void Attempt::fail(Outcome outcome, std::string_view fault, bool timed_out) {
   result_.answered = committed_;
   settle_usage(scan_.usage());
   end(outcome);
+}
+
+void Attempt::abandon(std::string_view fault) {
+  const Time seen = now();
+  stream_.close();
+  shard_.counters.cancel.observe(shard_.loop.refresh_now() - seen);
+  shard_.counters.legs_cancelled.add();
+  result_.fault = fault;
+  if (committed_) {
+    out_.clear();
+    shard_.counters.streams_cut.add();
+    cut_stream("The other leg of this request failed.");
+  }
+  result_.answered = committed_;
+  settle_usage(scan_.usage());
+  end(Outcome::cancelled);
 }
 
 void Attempt::end(Outcome outcome) {

@@ -20,8 +20,10 @@ namespace evenkeel::gateway {
 /// The fault of an engine that refused the rank it was addressed at; another rank may take the request.
 inline constexpr std::string_view rank_refused = "rank_refused";
 
-/// What an attempt is for: its answer is the client's, or that of a prefill worker, which is gathered for the router.
-enum class Leg : std::uint8_t { answer, prefill };
+/// What an attempt is for. Its answer is the client's (`answer`), or that of a prefill worker, which is gathered for
+/// the router (`prefill`), or the same of one that works while another attempt has the client's (`beside`): what it
+/// needs of the request it takes at its beginning, and of what it learns it tells only its lease.
+enum class Leg : std::uint8_t { answer, prefill, beside };
 
 /// How one attempt at one worker ended.
 struct AttemptResult {
@@ -45,8 +47,14 @@ class Attempt {
   Attempt(Shard& shard, ClientSide& client, Request& request, const Upstream& upstream, fleet::Lease& lease,
           bool fresh_connection, Leg leg = Leg::answer);
 
-  /// Does what can be done now. True once the attempt has ended; else the fiber must wait before the next call.
+  /// Does what can be done now. True once the attempt has ended; else the fiber must wait before the next call, until
+  /// deadline() at most, which is set for it.
   bool advance();
+  [[nodiscard]] Time deadline() const;
+  /// What it was for has failed elsewhere: ends at once, and nobody there is to blame.
+  void abandon(std::string_view fault);
+  /// The client has something of the answer itself, not only its head or heartbeats.
+  [[nodiscard]] bool content_sent() const { return committed_ && (mode_ == Mode::plain || scan_.content_events() > 0); }
   [[nodiscard]] AttemptResult take_result();
 
  private:
@@ -66,7 +74,6 @@ class Attempt {
   void take_bytes(std::string_view bytes);
   void upstream_ended();
   void check_deadlines();
-  void arm_deadline();
   void cancel();
   void fail(fleet::Outcome outcome, std::string_view fault, bool timed_out = false);
   void end(fleet::Outcome outcome);
@@ -87,6 +94,7 @@ class Attempt {
   void flush_out();
   void note_first_byte();
   void settle_usage(const std::optional<Usage>& usage);
+  void gathered_beside(bool reusable);
   void remember_response_id(std::string_view bytes);
   void heartbeat();
 
@@ -104,6 +112,7 @@ class Attempt {
   Stage stage_ = Stage::connecting;
   bool reused_ = false;
   Outbox up_{stream_};
+  std::string own_request_;  ///< of an attempt beside another: head and body, until they are sent
   Time stage_deadline_ = Time::max();
   bool any_byte_ = false;
 

@@ -157,10 +157,12 @@ http::Task<void> Exchange::run() {
   describe();
   split();
   shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
-  return split_ == nullptr ? run_whole() : run_split();
+  if (split_ == nullptr) return run_whole();
+  return split_->together ? run_together() : run_split();
 }
 
 http::Task<void> Exchange::run_whole() {
+  if (inseparable_) co_return answer_inseparable();
   AttemptResult result;
   while (true) {
     submission_.attempt = request_.attempts + 1;

@@ -36,8 +36,17 @@ class Exchange {
     dispatch::Submission prefill;  ///< of the first leg
     std::optional<HandOver> handed;
     WorkerId prefilled_at;
+    bool together = false;          ///< both legs at once
     bool took_over = false;         ///< the last decode worker was told of KV
     bool fresh_connection = false;  ///< what is told once is not told into a connection that may have died
+  };
+
+  /// Both legs of an attempt, at once.
+  struct Meeting {
+    std::shared_ptr<const Upstream> prefill, decode;
+    fleet::Lease at_prefill, at_decode;
+    AttemptResult prefilled, decoded;
+    bool fresh = false;  ///< over new connections
   };
 
   void describe();
@@ -65,6 +74,19 @@ class Exchange {
   /// Its turn came so late that the KV may be gone.
   [[nodiscard]] bool too_late() const;
 
+  // meeting.cpp: both at once
+  [[nodiscard]] bool can_meet() const;
+  /// To a request that its workers can only serve split, and that cannot be.
+  void answer_inseparable();
+  http::Task<void> run_together();
+  http::Task<Way> place_both(Meeting& at, AttemptResult& result);
+  http::Task<void> meet(Meeting& at);
+  /// Makes the body that goes to both.
+  void draw_room(const Upstream& prefill);
+  /// Until both have ended: with the first that fails the other is ended, too.
+  http::Task<void> run_legs(Meeting& at);
+  void note_prefilled(Meeting& at, Time begun);
+
   [[nodiscard]] bool retryable(const AttemptResult& result) const;
   http::Task<void> back_off();
   void book(AttemptResult& result);
@@ -80,6 +102,7 @@ class Exchange {
   dispatch::Submission submission_;
   std::optional<dispatch::Refused> refused_;
   std::unique_ptr<Split> split_;  ///< null: the request stays whole
+  bool inseparable_ = false;      ///< and may not: nobody can serve it
 };
 
 /// Writes a whole answer of our own to the client: status, fields of ours, body.

@@ -29,7 +29,12 @@ ModelId FleetControl::model_id(const std::string& served) {
 
 ModelId FleetControl::dispatched_id(const Engine& engine, const std::string& served) {
   const ModelId whole = model_id(served);
-  if (engine.role != fleet::Role::prefill) return whole;
+  if (engine.role == fleet::Role::both) return whole;
+  const ModelId set = prefill_set(whole);  // those that only decode may need one, though nobody is in it yet
+  return engine.role == fleet::Role::prefill ? set : whole;
+}
+
+ModelId FleetControl::prefill_set(ModelId whole) {
   const auto [at, fresh] = prefill_ids_.try_emplace(whole, ModelId{static_cast<std::uint32_t>(served_.size())});
   if (fresh) served_.emplace_back();  // no client can call it
   return at->second;
@@ -76,6 +81,8 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
 
   engine->setting = setting;
   engine->role = fleet::role_named(setting.role).value_or(fleet::Role::both);
+  engine->part_known = setting.bootstrap_port > 0;
+  if (engine->part_known) engine->bootstrap_port = static_cast<std::uint16_t>(setting.bootstrap_port);
   engine->url = *url;
   engine->authorization = key->empty() ? "" : "Bearer " + *key;
   engine->kind_known = kind.has_value();
@@ -141,15 +148,17 @@ bool FleetControl::set_max_in_flight(std::string_view name, std::int64_t limit) 
 std::optional<FleetControl::WorkerFacts> FleetControl::facts(WorkerId id) const {
   if (id.value >= places_.size() || places_[id.value].engine == nullptr) return std::nullopt;
   const auto& [engine, rank] = places_[id.value];
-  WorkerFacts facts{engine->name,
-                    engine->setting.url,
-                    engine->kind_known ? std::string(engine->adapter->name()) : "unknown",
-                    rank,
-                    group_of(*engine, rank.has_value()),
-                    engine->role,
-                    engine->rank_honoured,
-                    engine->models,
-                    engine->last_error};
+  WorkerFacts facts{
+      engine->name,
+      engine->setting.url,
+      engine->kind_known ? std::string(engine->adapter->name()) : "unknown",
+      rank,
+      group_of(*engine, rank.has_value()),
+      engine->role,
+      engine->meets() && engine->role == fleet::Role::prefill ? std::optional(engine->bootstrap_port) : std::nullopt,
+      engine->rank_honoured,
+      engine->models,
+      engine->last_error};
   for (const Worker& worker : engine->workers) {
     if (worker.id == id && facts.last_error.empty()) facts.last_error = worker.complaint;
   }
@@ -168,21 +177,20 @@ void FleetControl::rebuild_map() {
   auto map = std::make_shared<FleetMap>();
   map->upstreams.resize(places_.size());
   map->max_model_len.resize(served_.size(), 0);
-  map->prefill.resize(served_.size());
+  map->splitting.resize(served_.size());
   std::vector<bool> wanted(served_.size(), false);
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
   for (const auto& engine : engines_) {
     if (engine == nullptr) continue;
     for (const Worker& worker : engine->workers) map->upstreams[worker.id.value] = worker.upstream;
     map->undiscovered = map->undiscovered || !engine->discovered;
+    const bool splits = (engine->role == fleet::Role::prefill || engine->meets()) && at_odds_with(*engine) == nullptr;
     for (const auto& card : engine->cards) {
       const auto id = model_ids_.find(card.id);
       if (id == model_ids_.end()) continue;
       wanted[id->second.value] = true;
-      if (const auto set = prefill_ids_.find(id->second);
-          engine->role == fleet::Role::prefill && set != prefill_ids_.end()) {
-        map->prefill[id->second.value] = set->second;
-      }
+      const auto set = prefill_ids_.find(id->second);
+      if (splits && set != prefill_ids_.end()) map->splitting[id->second.value] = {set->second, engine->meets()};
       if (card.max_model_len) map->max_model_len[id->second.value] = card.max_model_len->value();
     }
   }

@@ -57,6 +57,7 @@ class FleetControl {
     std::optional<std::uint32_t> rank;
     std::string group;  ///< that it steps with; empty = on its own
     fleet::Role role = fleet::Role::both;
+    std::optional<std::uint16_t> bootstrap_port;  ///< of a prefill engine of SGLang
     std::optional<bool> rank_honoured;  ///< of the engine, see RankJudge; nothing where it has no ranks or none knows
     std::vector<std::string> models;
     std::string last_error;  ///< of the last bad probe, or why it refused its rank
@@ -94,6 +95,11 @@ class FleetControl {
     bool draining = false;
     bool stopped = false;
     bool role_refused = false;  ///< and said so
+    std::uint16_t bootstrap_port = engines::default_bootstrap_port;
+    bool part_known = false;  ///< of SGLang: it told its part, or cannot
+
+    /// It takes part in hand-overs of SGLang, where both legs go out at once.
+    [[nodiscard]] bool meets() const;
     int bad_probes = 0;
     Time models_read = Time::min();
     http::Fiber* fiber = nullptr;
@@ -123,6 +129,9 @@ class FleetControl {
   http::Task<http::FetchResult> get(http::Fiber& fiber, Engine& engine, std::string_view path);
   void note_bad_probe(Engine& engine);
   [[nodiscard]] static bool can_have_role(Engine& engine);
+  [[nodiscard]] EnginePtr at_odds_with(const Engine& engine) const;
+  [[nodiscard]] bool fits_others(Engine& engine) const;
+  http::Task<bool> read_part(http::Fiber& fiber, Engine& engine);
   void take_models(Engine& engine, std::vector<engines::ModelCard> cards);
 
   // fleet_ranks.cpp: engines and their workers
@@ -144,6 +153,7 @@ class FleetControl {
   void rebuild_map();
   /// As which the dispatcher knows what `engine` does of a model: prefill is a model of its own.
   ModelId dispatched_id(const Engine& engine, const std::string& served);
+  ModelId prefill_set(ModelId whole);
   EnginePtr engine_named(std::string_view name) const;
   /// The workers that a name of the operator means, and their engine.
   std::pair<EnginePtr, std::vector<Worker*>> named(std::string_view name) const;

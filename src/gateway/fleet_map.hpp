@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "config/settings.hpp"
 #include "engines/adapter.hpp"
+#include "engines/bootstrap.hpp"
 #include "http/address.hpp"
 
 namespace evenkeel::gateway {
@@ -26,6 +27,9 @@ struct Upstream {
   std::string authorization;  ///< whole field value, or empty
   const engines::Adapter* adapter = nullptr;
   std::string rank_field;  ///< whole field line that addresses the rank, or empty: the engine is one worker
+  std::uint32_t rank = 0;
+  std::uint32_t ranks = 1;             ///< of the engine; 1 if it is one worker
+  engines::BootstrapServer bootstrap;  ///< of an SGLang prefill engine
 };
 
 /// A name that clients may use.
@@ -40,16 +44,20 @@ struct StringHash {
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 
+/// How the requests of a model are split between workers that prefill and workers that decode.
+struct Splitting {
+  ModelId prefill;        ///< the set of workers that prefill, in the dispatcher's eyes a model of its own
+  bool together = false;  ///< both legs at once, as SGLang; else one after the other, as vLLM
+};
+
 /// What shards know of the fleet: immutable, replaced whole by the control thread.
 struct FleetMap {
   std::vector<std::shared_ptr<const Upstream>> upstreams;  ///< by WorkerId; null where removed
   boost::unordered_flat_map<std::string, ModelName, StringHash, std::equal_to<>> names;
-  std::vector<ModelName> served;           ///< models some worker serves or the operator named
-  std::vector<config::Timeouts> timeouts;  ///< by ModelId
-  /// By ModelId: the set of workers that prefill for it, in the dispatcher's eyes a model of its own; nothing where
-  /// there is no prefill worker.
-  std::vector<std::optional<ModelId>> prefill;
-  bool undiscovered = false;  ///< a worker has not told its models yet
+  std::vector<ModelName> served;                    ///< models some worker serves or the operator named
+  std::vector<config::Timeouts> timeouts;           ///< by ModelId
+  std::vector<std::optional<Splitting>> splitting;  ///< by ModelId; nothing where requests go whole
+  bool undiscovered = false;                        ///< a worker has not told its models yet
 
   std::vector<std::int64_t> max_model_len;  ///< by ModelId; 0 = not told
 

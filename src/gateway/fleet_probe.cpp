@@ -46,6 +46,7 @@ void FleetControl::note_bad_probe(Engine& engine) {
   engine.other_ranks = 0;
   engine.ignores_rank = false;
   engine.judge = RankJudge();
+  engine.part_known = engine.setting.bootstrap_port > 0;
 }
 
 http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
@@ -72,6 +73,9 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
     if (engine.stopped) co_return;
     if (!read && !engine.discovered) co_return note_bad_probe(engine);  // nothing could be sent to it
   }
+  const bool part = co_await read_part(fiber, engine);
+  if (engine.stopped) co_return;
+  if (!part || !fits_others(engine)) co_return note_bad_probe(engine);
   // Before anything is sent to it, its ranks must be known, as far as it tells them.
   const bool first = engine.bad_probes > 0 || engine.ranks == 0;
   if (first) co_await scrape(fiber, engine);
@@ -89,12 +93,65 @@ bool FleetControl::can_have_role(Engine& engine) {
     engine.last_error = "it has not told yet of which kind it is";
     return false;
   }
-  if (engine.adapter->kind() == engines::Kind::vllm) return true;
-  engine.last_error = fmt::format("role {} is possible with vLLM's NIXL connector only, and this is {}",
+  if (engine.adapter->kind() == engines::Kind::vllm || engine.meets()) return true;
+  engine.last_error = fmt::format("role {} is possible with vLLM's NIXL connector and with SGLang only, and this is {}",
                                   fleet::to_string(engine.role), engine.adapter->name());
   if (!std::exchange(engine.role_refused, true)) spdlog::error("worker {}: {}", engine.name, engine.last_error);
   engine.kind_known = false;  // what comes back may be another engine
   return false;
+}
+
+bool FleetControl::Engine::meets() const {
+  return role != fleet::Role::both && adapter->kind() == engines::Kind::sglang;
+}
+
+/// Of a model whose two legs meet in the engines, every worker must take part in it: another would leave who comes to
+/// meet it waiting. Who came first stays; the one that `engine` does not go with, or null.
+FleetControl::EnginePtr FleetControl::at_odds_with(const Engine& engine) const {
+  const auto shares_model = [&](const Engine& other) {
+    return std::any_of(engine.models.begin(), engine.models.end(), [&](const std::string& model) {
+      return std::find(other.models.begin(), other.models.end(), model) != other.models.end();
+    });
+  };
+  const auto at = std::find_if(engines_.begin(), engines_.end(), [&](const EnginePtr& other) {
+    return other != nullptr && other->number < engine.number && other->kind_known && engine.meets() != other->meets() &&
+           shares_model(*other);
+  });
+  return at == engines_.end() ? nullptr : *at;
+}
+
+bool FleetControl::fits_others(Engine& engine) const {
+  const EnginePtr other = at_odds_with(engine);
+  if (other == nullptr) return true;
+  engine.last_error = fmt::format(
+      "it is {} with role {}, and \"{}\" of the same model is {} with role {}: where SGLang's engines prefill and "
+      "decode "
+      "apart, a model has no other workers",
+      engine.adapter->name(), fleet::to_string(engine.role), other->name, other->adapter->name(),
+      fleet::to_string(other->role));
+  return false;
+}
+
+/// Asks an SGLang prefill engine once where decode engines meet it. False if it says that it is none.
+http::Task<bool> FleetControl::read_part(http::Fiber& fiber, Engine& engine) {
+  if (engine.part_known || !engine.meets() || engine.role != fleet::Role::prefill) co_return true;
+  std::optional<engines::DisaggregationInfo> told;
+  for (const std::string_view page : {std::string_view("/server_info"), std::string_view("/get_server_info")}) {
+    const auto answer = co_await get(fiber, engine, page);
+    if (engine.stopped) co_return false;
+    if (answer.status == http::ClientStatus::ok && answer.code == 200) told = engines::read_disaggregation(answer.body);
+    if (told) break;
+  }
+  if (told && told->mode != "prefill") {
+    engine.last_error = fmt::format("its role is prefill, and its --disaggregation-mode is {}", told->mode);
+    co_return false;
+  }
+  engine.part_known = true;
+  engine.bootstrap_port = told ? told->bootstrap_port : engines::default_bootstrap_port;
+  spdlog::info("worker {}: decode workers meet it at port {}{}", engine.name, engine.bootstrap_port,
+               told ? "" : ", the default, as it does not tell; else say bootstrap_port");
+  renew_upstreams(engine);
+  co_return true;
 }
 
 http::Task<void> FleetControl::discover_kind(http::Fiber& fiber, Engine& engine) {

@@ -45,7 +45,11 @@ std::shared_ptr<const Upstream> FleetControl::upstream_of(const Engine& engine, 
   upstream->base_path = engine.url.base_path;
   upstream->authorization = engine.authorization;
   upstream->adapter = engine.adapter;
-  if (worker.rank) upstream->rank_field = fmt::format("{}: {}\r\n", engine.adapter->rank_field(), *worker.rank);
+  upstream->bootstrap = {engine.url.host, engine.bootstrap_port};
+  if (!worker.rank) return upstream;
+  upstream->rank_field = fmt::format("{}: {}\r\n", engine.adapter->rank_field(), *worker.rank);
+  upstream->rank = *worker.rank;
+  upstream->ranks = static_cast<std::uint32_t>(engine.ranks);
   return upstream;
 }
 

@@ -40,8 +40,8 @@ void answer_ready(Shard& shard, ClientSide& client, Request& request) {
   const FleetMap& fleet = *shard.fleet;
   std::string missing;
   for (const ModelName& model : fleet.served) {
-    const std::optional<ModelId> prefill = fleet.prefill[model.id.value];
-    const bool prefilled = !prefill || shard.shared.dispatcher.routable(*prefill);
+    const std::optional<Splitting>& split = fleet.splitting[model.id.value];
+    const bool prefilled = !split || shard.shared.dispatcher.routable(split->prefill);
     if (prefilled && shard.shared.dispatcher.routable(model.id)) continue;
     if (!missing.empty()) missing += ',';
     append_json_string(missing, model.served);

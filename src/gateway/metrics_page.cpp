@@ -240,6 +240,9 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
              &ShardCounters::transfers_expired);
   append_one(out, shards, "evenkeel_transfers_repeated_total", "counter",
              "Prefills made again because the decode worker failed.", &ShardCounters::transfers_repeated);
+  append_one(out, shards, "evenkeel_legs_cancelled_total", "counter",
+             "Legs of requests that were ended at once because the other leg had failed.",
+             &ShardCounters::legs_cancelled);
   append_histogram(out, shards, "evenkeel_prefill_seconds", "At a prefill worker, each time.", &ShardCounters::prefill);
   append_histogram(out, shards, "evenkeel_queue_seconds", "Time in the waiting pool.", &ShardCounters::queue);
   append_histogram(out, shards, "evenkeel_first_byte_seconds", "Arrival to the first byte of the answer.",

@@ -1,6 +1,8 @@
 // Prefill and decode on separate workers: the first leg, and what it hands to the second.
+#include <array>
 #include <utility>
 
+#include "engines/bootstrap.hpp"
 #include "engines/nixl.hpp"
 #include "gateway/breakers.hpp"
 #include "gateway/exchange.hpp"
@@ -15,29 +17,41 @@ namespace {
 /// there, from where it renews the lease itself.
 constexpr double usable_share = 0.8;
 
+/// Whether it asks for tokens in a way that has two parts. Of a body that is streamed up the text is not known.
+bool generates(const Request& request) {
+  const std::string_view label = request.endpoint.label;
+  return (label == "/v1/chat/completions" || label == "/v1/completions") && request.method == "POST" &&
+         (request.streamed || request.facts.text.begin < request.facts.text.end);
+}
+
 /// One prompt, one answer, and a body at hand from which that of each leg can be made.
 bool can_be_split(const Request& request) {
-  const std::string_view label = request.endpoint.label;
-  const BodySkim::Facts& facts = request.facts;
-  return (label == "/v1/chat/completions" || label == "/v1/completions") && request.method == "POST" &&
-         !request.streamed && facts.text.begin < facts.text.end && facts.sequences == 1 && facts.list_prompts == 1;
+  return !request.streamed && request.facts.sequences == 1 && request.facts.list_prompts == 1;
 }
 
 }  // namespace
 
 void Exchange::split() {
-  const std::optional<ModelId> set = shard_.fleet->prefill.at(request_.model.value);
-  if (!set) return;
-  Result<std::string> body = can_be_split(request_) ? engines::nixl_prefill_body(request_.body) : failure("");
+  const std::optional<Splitting>& how = shard_.fleet->splitting.at(request_.model.value);
+  if (!how) return;
+  Result<std::string> body = failure("");
+  if (generates(request_) && how->together) {
+    inseparable_ = !can_meet();
+    // What is no JSON goes to an engine whole, which says what is wrong with it.
+    if (!inseparable_) body = engines::bootstrap_body(request_.body, {}, std::array{std::int64_t{0}});
+  } else if (generates(request_) && can_be_split(request_)) {
+    body = engines::nixl_prefill_body(request_.body);
+  }
   request_.kept_whole = !body;
   if (!body) return;
   request_.legs = std::make_unique<Request::LegBodies>();
-  request_.legs->prefill = std::move(*body);
+  if (!how->together) request_.legs->prefill = std::move(*body);
   request_.legs->whole = std::move(request_.body);
   request_.chunked_up = false;
   split_ = std::make_unique<Split>();
   split_->prefill = submission_;
-  split_->prefill.model = *set;
+  split_->prefill.model = how->prefill;
+  split_->together = how->together;
   split_->prefill.prompt_key = 0;
 }
 

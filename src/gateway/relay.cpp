@@ -54,8 +54,8 @@ void Attempt::take_head(std::string_view bytes) {
   const bool encoded = head.has(http::FieldName::content_encoding);
   const bool is_events = type.size() >= 17 && equals_ignoring_case(type.substr(0, 17), "text/event-stream");
   const bool bodyless = request_.head_only || head.body == BodyKind::none;
-  if (leg_ == Leg::prefill && bodyless) return fail(Outcome::worker_fault, "answer_without_body");
-  if ((head.status >= 400 && !bodyless) || leg_ == Leg::prefill) {
+  if (leg_ != Leg::answer && bodyless) return fail(Outcome::worker_fault, "answer_without_body");
+  if ((head.status >= 400 && !bodyless) || leg_ != Leg::answer) {
     mode_ = Mode::held;
   } else if (is_events && !encoded && !bodyless && request_.endpoint.dialect != Dialect::opaque) {
     mode_ = Mode::events;
@@ -81,8 +81,10 @@ void Attempt::take_head(std::string_view bytes) {
   answer_head_ = shard_.spares.string();
   append_answer_head(answer_head_, head, buffer, request_, shard_.shared.settings, style_);
   shard_.spares.take_fields(parser_);
-  stage_deadline_ = mode_ == Mode::events ? deadline_after(now(), request_.timeouts.first_byte)
-                                          : deadline_after(now(), request_.timeouts.silence);
+  // Beside another leg the first event comes when that has been met.
+  const bool events = mode_ == Mode::events || (leg_ == Leg::beside && is_events);
+  stage_deadline_ =
+      events ? deadline_after(now(), request_.timeouts.first_byte) : deadline_after(now(), request_.timeouts.silence);
 
   if (bodyless) return body_complete();
   take_body(buffer.substr(head.size));
@@ -131,7 +133,7 @@ void Attempt::take_data(std::string_view data) {
         held_ += data;
         return;
       }
-      if (result_.status < 400) return fail(Outcome::worker_fault, "answer_too_large");
+      if (result_.status < 400 || leg_ == Leg::beside) return fail(Outcome::worker_fault, "answer_too_large");
       mode_ = Mode::plain;  // too long to be a note about an error: it passes as it is
       commit();
       joined_ = std::move(held_);
@@ -324,6 +326,7 @@ void Attempt::body_complete() {
   const http::Head& head = parser_.head();
   const bool reusable = head.keep_alive && stream_.is_open() && head.body != BodyKind::until_close &&
                         client_.body == nullptr && up_.clear();
+  if (leg_ == Leg::beside && head.status < 400) return gathered_beside(reusable);
   if (mode_ == Mode::held && head.status < 400) {
     settle_usage(find_usage(held_));
     result_.held_body = std::move(held_);
@@ -373,6 +376,23 @@ void Attempt::body_complete() {
   end(scan_.failed() ? Outcome::worker_fault : Outcome::completed);
 }
 
+/// A prefill worker's whole answer: whether it is one, and what it cost.
+void Attempt::gathered_beside(bool reusable) {
+  if (!style_.event_stream) {
+    settle_usage(find_usage(held_));
+  } else {
+    std::size_t from = 0;
+    for (std::size_t end = 0; (end = boundaries_.next(held_, from)) != http::EventBoundaries::npos; from = end) {
+      const std::string_view event = std::string_view(held_).substr(from, end - from);
+      if (scan_.see(event) == StreamScan::Kind::error) return first_event_failed(event);
+    }
+    settle_usage(scan_.usage());
+    if (!scan_.ended()) return fail(Outcome::worker_fault, "stream_without_end");
+  }
+  if (reusable) shard_.pool(upstream_).give(std::move(stream_), now());
+  end(Outcome::completed);
+}
+
 void Attempt::cut_stream(std::string_view message) {
   // What the client holds must not look finished: an error event where events are spoken, and in any case no true
   // end and no last chunk.
@@ -391,6 +411,10 @@ void Attempt::cut_stream(std::string_view message) {
 }
 
 void Attempt::settle_usage(const std::optional<Usage>& usage) {
+  if (leg_ == Leg::beside) {
+    if (usage) lease_.settle(usage->prompt > 0 ? Tokens(usage->prompt) : lease_.prompt_tokens(), Tokens(usage->output));
+    return;
+  }
   if (usage) {
     const Tokens prompt = usage->prompt > 0 ? Tokens(usage->prompt) : lease_.prompt_tokens();
     lease_.settle(prompt, Tokens(usage->output));

@@ -68,6 +68,7 @@ struct alignas(64) ShardCounters {
   Cell transfers_used;      ///< told to a decode worker
   Cell transfers_expired;   ///< came to their end before a decode worker was found
   Cell transfers_repeated;  ///< prefills made again because the decode worker failed
+  Cell legs_cancelled;      ///< ended because the other leg of their request had failed
   SecondsHistogram prefill;
   SecondsHistogram queue;
   SecondsHistogram first_byte;

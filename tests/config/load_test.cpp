@@ -83,6 +83,11 @@ role = "decode"
 engine = "vllm"
 [[workers]]
 url = "http://c:1"
+[[workers]]
+url = "http://d:1"
+role = "prefill"
+engine = "sglang"
+bootstrap_port = 7001
 )");
   ASSERT_TRUE(settings) << why(settings);
   EXPECT_EQ(settings->transfer_lease, 20s);
@@ -92,6 +97,8 @@ url = "http://c:1"
     EXPECT_EQ(given.workers[0].role, "prefill");
     EXPECT_EQ(given.workers[1].role, "decode");
     EXPECT_EQ(given.workers[2].role, "both");
+    EXPECT_EQ(given.workers[0].bootstrap_port, 0);
+    EXPECT_EQ(given.workers[3].bootstrap_port, 7001);
   }
 }
 

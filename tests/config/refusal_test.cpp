@@ -160,9 +160,13 @@ TEST(Ranks, ThatCannotBeAreRefused) {
   EXPECT_SAYS(of_text(worker + "group = \"g\"\nsync = false\n"), "group has no effect with sync = false");
   EXPECT_SAYS(of_text(worker + "role = \"first\"\n"), "role cannot be \"first\" (allowed: both, prefill, decode)");
   EXPECT_SAYS(
-      of_text(worker + "role = \"prefill\"\nengine = \"sglang\"\n"),
-      "role = prefill is possible with vLLM's NIXL connector only (allowed: engine = vllm or auto), and this is "
-      "sglang");
+      of_text(worker + "role = \"prefill\"\nengine = \"tgi\"\n"),
+      "role = prefill is possible with vLLM's NIXL connector and with SGLang only (allowed: engine = vllm, sglang "
+      "or auto), and this is tgi");
+  for (const char* other : {"", "role = \"decode\"\n", "role = \"prefill\"\nengine = \"vllm\"\n"}) {
+    EXPECT_SAYS(of_text(worker + other + "bootstrap_port = 8998\n"), "bootstrap_port has no effect with role = ");
+  }
+  EXPECT_SAYS(of_text(worker + "role = \"prefill\"\nbootstrap_port = 65536\n"), "bootstrap_port cannot be 65536");
   EXPECT_SAYS(of_text(worker + "role = \"decode\"\nengine = \"llama.cpp\"\n"), "and this is llama.cpp");
   EXPECT_SAYS(of_text(worker + "role = \"prefill\"\ngroup = \"g\"\n"), "group has no effect with role = prefill");
   EXPECT_SAYS(of_text("transfer_lease = \"10ms\"\n"), "transfer_lease cannot be \"10ms\"");

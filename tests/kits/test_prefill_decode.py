@@ -30,15 +30,21 @@ def handing(params=PARAMS):
                         ',"usage":{"prompt_tokens":41,"completion_tokens":1}}').encode())
 
 
-def split(world, prefill, decode, flags=(), settings="", workers=""):
-    """A router in front of workers with these roles."""
+def split(world, prefill, decode, flags=(), settings="", workers="", kind="vllm", ready=True):
+    """A router in front of workers with these roles. The prefill engines of SGLang are met at their own port."""
     text = f'{settings}\n'
     for role, engines in (("prefill", prefill), ("decode", decode)):
         for engine in engines:
-            text += f'[[workers]]\nurl = "{engine.url}"\nrole = "{role}"\nengine = "vllm"\n{workers}\n'
+            text += f'[[workers]]\nurl = "{engine.url}"\nrole = "{role}"\nengine = "{kind}"\n{workers}\n'
+            if kind == "sglang" and role == "prefill":
+                text += f'bootstrap_port = {port_of(engine)}\n'
     path = world.folder / f"router-{len(world.routers)}.toml"
     path.write_text(text)
-    return world.router(flags=("--config", path, "--health-interval", "50ms", *flags))
+    return world.router(flags=("--config", path, "--health-interval", "50ms", *flags), ready=ready)
+
+
+def port_of(engine):
+    return int(engine.url.rsplit(":", 1)[1])
 
 
 def metric(router, name):
@@ -258,14 +264,14 @@ def roles_come_and_go_by_the_admin_api(world):
 
 @case
 def an_engine_of_another_kind_gets_no_role(world):
-    page = b'sglang:num_running_reqs{model_name="m"} 0.0\nsglang:num_queue_reqs{model_name="m"} 0.0\n'
+    page = b'llamacpp:requests_processing 0\nllamacpp:requests_deferred 0\n'
     engine = world.upstream([handing()], probes={"/metrics": [json_answer(page)]})
     path = world.folder / "role.toml"
     path.write_text(f'[[workers]]\nurl = "{engine.url}"\nrole = "prefill"\n')
     router = world.router(flags=("--config", path, "--health-interval", "50ms"), ready=False)
-    until(lambda: "NIXL connector only, and this is sglang" in router.workers()[0]["last_error"], "said in the API")
+    until(lambda: "SGLang only, and this is llama.cpp" in router.workers()[0]["last_error"], "said in the API")
     equal(router.workers()[0]["state"], "unroutable", "state")
-    equal(router.log().count("NIXL connector only"), 1, "said in the log, once")
+    equal(router.log().count("SGLang only"), 1, "said in the log, once")
 
 
 @case
@@ -327,14 +333,14 @@ def ask_many(router, count, at_once=48):
     return became
 
 
-@case
-def failures_on_either_leg_leave_one_outcome_each_and_nothing_behind(world):
-    lease = ("--kv-lease-s", "30", "--time-scale", "20")  # a second and a half
+@cases({"failures_in_vllm": ("vllm",), "failures_in_sglang": ("sglang",)})
+def failures_on_either_leg_leave_one_outcome_each_and_nothing_behind(world, kind):
+    lease = ("--kv-lease-s", "30", "--bootstrap-timeout-s", "30", "--time-scale", "20")  # a second and a half
     prefill = [Emulator(world, "m", "--role", "prefill", *lease) for _ in range(2)]
     decode = [Emulator(world, "m", "--role", "decode", *lease) for _ in range(4)]
     log = world.folder / "access.jsonl"
     router = split(world, prefill, decode, flags=("--retry-budget", "1", "--retry-attempts", "4", "--access-log", log),
-                   settings='transfer_lease = "1500ms"\nmax_in_flight = 4')
+                   settings='transfer_lease = "1500ms"\nmax_in_flight = 4', kind=kind)
     faults(prefill[0], {"drop_probability": 0.03, "seed": 1})
     faults(prefill[1], {"status": 503, "status_probability": 0.03, "seed": 2})
     faults(decode[0], {"status": 500, "status_probability": 0.03, "seed": 3})
@@ -373,13 +379,269 @@ def failures_on_either_leg_leave_one_outcome_each_and_nothing_behind(world):
     for engine in prefill + decode:  # once the leases of those that were given up are over
         until(lambda: state(engine)["used_blocks"] == 0 and state(engine)["running"] == 0, "no block held")
         kv = state(engine)["kv_transfer"]
-        kept = {key: kv[key] for key in ("leases_open", "kept_blocks", "reused", "garbled")}
+        kept = {key: kv[key] for key in ("leases_open", "kept_blocks", "reused", "garbled", "room_clashes")}
         equal(set(kept.values()), {0}, f"leases, blocks, reuse: {kept}")
+        until(lambda: state(engine)["kv_transfer"]["rooms_open"] == 0, "no room open")
     given = sum(state(engine)["kv_transfer"]["leases_opened"] for engine in prefill)
     ended = sum(state(engine)["kv_transfer"][how] for engine in prefill for how in ("pulled", "declined", "expired"))
     equal(ended, given, "each lease ended in one way")
     print(f"     {len(became)} requests in {took:.1f} s: {dict(collections.Counter(outcomes.values()))}; transfers "
-          f"{begun:.0f}, used {used:.0f}, expired {expired:.0f}, repeated {repeated:.0f}; leases {given}")
+          f"{begun:.0f}, used {used:.0f}, expired {expired:.0f}, repeated {repeated:.0f}; leases {given}; legs ended "
+          f"because of the other {metric(router, 'evenkeel_legs_cancelled_total'):.0f}; rooms that came to their end "
+          f"{sum(state(engine)['kv_transfer']['rooms_whole'] for engine in decode)} of "
+          f"{sum(state(engine)['kv_transfer'][how] for engine in decode for how in ('rooms_whole', 'rooms_failed'))}")
+
+
+# --- SGLang: both legs at once ---------------------------------------------------------------------------------------
+
+ONE_TOKEN = json_answer({"id": "p", "choices": [{"text": "t"}], "usage": {"prompt_tokens": 41, "completion_tokens": 1}})
+
+
+def meeting_of(request):
+    body = json.loads(request.body)
+    return body["bootstrap_host"], body["bootstrap_port"], body["bootstrap_room"]
+
+
+def met(engine, count):
+    """So many requests, of which the other leg may have been answered sooner."""
+    until(lambda: len(engine.requests()) >= count, f"{count} requests")
+    return engine.requests()
+
+
+@cases({"meet_stream": (True,), "meet_whole": (False,)})
+def both_legs_carry_the_same_meeting(world, stream):
+    prefill, decode = world.upstream(STREAM if stream else [ONE_TOKEN]), world.upstream(STREAM if stream else [WHOLE])
+    router = split(world, [prefill], [decode], kind="sglang")
+    evil = b', "bootstrap_room":7,"bootstrap_host":"evil"'
+    body = b'{"model" : "m","stream":%s,"messages":[{"role":"user","content":"h\u00e4}"}]%s, "x":1.0 }\n' % (
+        b"true" if stream else b"false", evil)
+    rooms = set()
+    for number in range(20):
+        reply = reply_to(router, wire.request(CHAT, body, f"X-Request-Id: r{number}"))
+        equal((reply.status, reply.complete), (200, True), "status")
+        equal(reply.header("x-evenkeel-prefill-worker"), name_of(prefill), "prefill worker")
+        equal(reply.header("x-evenkeel-worker"), name_of(decode), "worker")
+        first, second = met(prefill, number + 1)[-1], met(decode, number + 1)[-1]
+        equal(first.body, second.body, "bodies")
+        equal((first.header("x-request-id"), second.header("x-request-id")), (f"r{number}",) * 2, "ids")
+        host, port, room = meeting_of(first)
+        equal((host, port), ("127.0.0.1", port_of(prefill)), "where they meet")
+        assert 0 <= room < 2 ** 63, room
+        rooms.add(room)
+        kept = json.loads(first.body)
+        for key in ("bootstrap_host", "bootstrap_port", "bootstrap_room"):
+            del kept[key]
+        equal(kept, json.loads(body.replace(evil, b"")), "the rest of the body")
+    equal(len(rooms), 20, "rooms")
+    assert max(rooms) > 2 ** 55, "rooms are drawn from all that there are"
+    equal(transfers(router), (20, 20, 0, 0), "transfers")
+
+
+@case
+def a_list_of_prompts_has_a_room_each(world):
+    prefill, decode = world.upstream([ONE_TOKEN]), world.upstream([WHOLE])
+    router = split(world, [prefill], [decode], kind="sglang")
+    equal(reply_to(router, ask(COMPLETIONS, prompt=["a", "b", "c"], stream=False)).status, 200, "status")
+    equal(met(prefill, 1)[0].body, met(decode, 1)[0].body, "bodies")
+    hosts, ports, rooms = meeting_of(prefill.requests()[0])
+    equal((hosts, ports, len(set(rooms))), (["127.0.0.1"] * 3, [port_of(prefill)] * 3, 3), "meetings")
+
+
+@cases({"meet_n": (ask(n=2),), "meet_n_of_lists": (ask(COMPLETIONS, prompt=["a", "b"], n=3),),
+        "meet_long": (ask(messages=[{"role": "user", "content": "x" * (3 << 19)}]),)})
+def what_cannot_meet_is_refused_with_the_reason(world, request):
+    prefill, decode = world.upstream([ONE_TOKEN]), world.upstream([WHOLE])
+    router = split(world, [prefill], [decode], kind="sglang")
+    reply = reply_to(router, request)
+    equal((reply.status, reply.json()["error"]["code"]), (400, "cannot_be_split"), "answer")
+    equal((len(prefill.requests()), len(decode.requests())), (0, 0), "requests")
+
+
+FAILED = {"400": json_answer({"error": {"message": "too long"}}, "400 Bad Request"),
+          "500": json_answer({"error": {"message": "bug"}}, "500 Internal Server Error"), "reset": RESET,
+          "event": in_chunks(b'data: {"error":{"message":"kv","code":500}}\n\n'),
+          "half": in_chunks(b'data: {"choices":[{"delta":{"content":"t"}}]}\n\n')}
+
+
+@cases({f"meet_{way}_{leg}": (way, leg) for way in FAILED for leg in ("prefill", "decode")
+        if (way, leg) != ("half", "decode")})
+def a_leg_that_fails_ends_the_other(world, way, leg):
+    step, met = FAILED[way], threading.Event()
+    fails, waits = [WAIT(met), step], [UNTIL_PEER_CLOSES]
+    prefill, decode = world.upstream(fails if leg == "prefill" else waits), world.upstream(waits if leg == "prefill" else fails)
+    log = world.folder / "access.jsonl"
+    router = split(world, [prefill], [decode], flags=("--retry-attempts", "1", "--access-log", log), kind="sglang")
+    client = Client(router.port, ask())
+    other = decode if leg == "prefill" else prefill
+    assert other.waiting_for_close.wait(wire.PATIENCE_S)
+    met.set()
+    reply = client.reply()
+    assert other.saw_close.wait(wire.PATIENCE_S), "the other leg goes on"
+    equal(reply.status, {"400": 400, "reset": 502, "half": 502}.get(way, 500), f"status: {reply.body}")
+    if way == "reset":
+        assert reply.json()["error"]["message"].startswith("Prefill worker" if leg == "prefill" else "Worker"), reply.body
+    line = until(lambda: log.read_text().endswith("\n") and json.loads(log.read_text()), "the log's line")
+    equal(line["outcome"], {"400": "client_fault", "reset": "transport_fault"}.get(way, "worker_fault"), "outcome")
+    equal(line["prefill_worker"], name_of(prefill), "prefill worker in the log")
+    blamed = {worker["name"]: worker["breaker"]["faults"] for worker in router.workers()}
+    equal(blamed[name_of(other)], 0, "faults of the leg that was ended")
+    equal(metric(router, "evenkeel_legs_cancelled_total"), 1, "legs ended")
+
+
+@cases({"meet_again_prefill": ("prefill",), "meet_again_decode": ("decode",)})
+def a_failure_is_followed_by_another_meeting_in_another_room(world, leg):
+    failures = [RESET]
+
+    def fail_once(good):
+        def step(exchange):
+            what = failures.pop() if failures else good
+            what(exchange) if callable(what) else exchange.send(what)
+        return step
+
+    def engines(this, good):
+        return [world.upstream([fail_once(good) if this == leg else good]) for _ in range(2)]
+
+    prefill, decode = engines("prefill", ONE_TOKEN), engines("decode", WHOLE)
+    if leg == "decode":  # a prefill that never meets anybody
+        for engine in prefill:
+            engine.scripts[:] = [[lambda exchange: exchange.until_peer_closes() if failures else exchange.send(ONE_TOKEN)]]
+    else:
+        for engine in decode:
+            engine.scripts[:] = [[lambda exchange: exchange.until_peer_closes() if failures else exchange.send(WHOLE)]]
+    router = split(world, prefill, decode, flags=RETRIES, kind="sglang")
+    reply = reply_to(router, ask(CHAT, "X-Request-Id: abc", stream=False))
+    equal((reply.status, reply.header("x-evenkeel-attempt")), (200, "2"), "status")
+    met = collections.defaultdict(set)
+    for engine in prefill + decode:
+        for request in engine.requests():
+            met[request.header("x-request-id")].add(meeting_of(request)[2])
+    equal(sorted((name, len(rooms)) for name, rooms in met.items()), [("abc", 1), ("abc-2", 1)], "rooms by id")
+    equal(len(set.union(*met.values())), 2, "rooms")
+
+
+@case
+def a_client_that_goes_ends_both_legs(world):
+    prefill, decode = world.upstream([UNTIL_PEER_CLOSES]), world.upstream([UNTIL_PEER_CLOSES])
+    router = split(world, [prefill], [decode], kind="sglang")
+    client = Client(router.port, ask())
+    for engine in (prefill, decode):
+        assert engine.waiting_for_close.wait(wire.PATIENCE_S)
+    client.close()
+    for engine in (prefill, decode):
+        assert engine.saw_close.wait(wire.PATIENCE_S), "a leg goes on"
+    until(lambda: metric(router, 'evenkeel_requests_total{outcome="cancelled"}') == 1, "cancelled")
+    equal(transfers(router), (0, 0, 0, 0), "transfers")
+
+
+@case
+def a_stream_that_has_begun_does_not_end_with_the_prefill_that_made_it(world):
+    begun = threading.Event()
+    go = threading.Event()
+
+    def decode_script(exchange):
+        exchange.send(STREAM[0][:-len(b"0\r\n\r\n")])
+        begun.set()
+        go.wait(wire.PATIENCE_S)
+        exchange.send(b"0\r\n\r\n")
+
+    prefill, decode = world.upstream([WAIT(begun), RESET]), world.upstream([decode_script])
+    router = split(world, [prefill], [decode], flags=RETRIES, kind="sglang")
+    client = Client(router.port, ask())
+    until(lambda: {w["name"]: w["breaker"]["faults"] for w in router.workers()}.get(name_of(prefill)) is not None, "workers")
+    begun.wait(wire.PATIENCE_S)
+    go.set()
+    reply = client.reply()
+    equal((reply.status, reply.complete), (200, True), "the stream")
+    equal(metric(router, "evenkeel_legs_cancelled_total"), 0, "legs ended")
+
+
+@cases({"meet_no_prefill": ("no_prefill_worker", ("decode",)), "meet_no_decode": ("no_decode_worker", ("prefill",))})
+def who_has_nobody_to_meet_is_refused_by_stage(world, reason, roles):
+    engines = {role: world.upstream([WHOLE]) for role in roles}
+    router = split(world, *([engines[role]] if role in engines else [] for role in ("prefill", "decode")), kind="sglang",
+                   settings='[pool]\nunroutable_wait = "10ms"', ready=False)
+    until(lambda: all(worker["state"] == "routable" for worker in router.workers()), "routable")
+    reply = reply_to(router, ask())
+    equal((reply.status, reply.header("x-evenkeel-refusal")), (503, reason), "refusal")
+    equal(sum(len(engine.requests()) for engine in engines.values()), 0, "requests")
+
+
+@case
+def one_slot_at_a_prefill_worker_is_waited_for(world):
+    go = threading.Event()
+    prefill, decode = world.upstream([WAIT(go), ONE_TOKEN], [ONE_TOKEN]), world.upstream([WAIT(go), WHOLE], [WHOLE])
+    router = split(world, [prefill], [decode], kind="sglang", settings="max_in_flight = 8")
+    call = urllib.request.Request(f"http://127.0.0.1:{router.admin_port}/workers/{name_of(prefill)}",
+                                  b'{"max_in_flight":1}', method="PATCH")
+    urllib.request.urlopen(call, timeout=10).read()
+    clients = [Client(router.port, ask(stream=False)) for _ in range(4)]
+    until(lambda: json.loads(router.admin("/pool"))["waiting"] == 3, "three wait for the prefill worker")
+    equal(len(decode.requests()), 1, "nothing goes to a decode worker alone")
+    clients.pop().close()
+    go.set()
+    answers = [client.reply().status for client in clients if client is not None]
+    assert answers.count(200) >= 2, answers
+
+
+@cases({"found": ('{"disaggregation_mode":"prefill","disaggregation_bootstrap_port":7123}', 7123),
+        "not_told": ("{}", 8998)})
+def where_they_meet_is_found_out(world, page, port):
+    prefill = world.upstream([ONE_TOKEN], probes={"/server_info": [json_answer(page.encode())]})
+    decode = world.upstream([WHOLE])
+    path = world.folder / "found.toml"
+    path.write_text("".join(f'[[workers]]\nurl = "{engine.url}"\nrole = "{role}"\nengine = "sglang"\n'
+                            for engine, role in ((prefill, "prefill"), (decode, "decode"))))
+    router = world.router(flags=("--config", path, "--health-interval", "50ms"))
+    equal(reply_to(router, ask(stream=False)).status, 200, "status")
+    equal(meeting_of(decode.requests()[0])[1], port, "port")
+    equal({worker["role"]: worker["bootstrap_port"] for worker in router.workers()}, {"prefill": port, "decode": None}, "told")
+
+
+@case
+def an_engine_that_plays_another_part_is_not_sent_anything(world):
+    page = b'{"disaggregation_mode":"null","disaggregation_bootstrap_port":8998}'
+    engine = world.upstream([ONE_TOKEN], probes={"/server_info": [json_answer(page)]})
+    path = world.folder / "part.toml"
+    path.write_text(f'[[workers]]\nurl = "{engine.url}"\nrole = "prefill"\nengine = "sglang"\n')
+    router = world.router(flags=("--config", path, "--health-interval", "50ms"), ready=False)
+    until(lambda: "--disaggregation-mode is null" in router.workers()[0]["last_error"], "said")
+    equal(router.workers()[0]["state"], "unroutable", "state")
+
+
+@case
+def a_worker_that_meets_nobody_does_not_serve_a_model_whose_workers_meet(world):
+    engines = [world.upstream([ONE_TOKEN]), world.upstream([WHOLE]), world.upstream([WHOLE]), world.upstream([WHOLE])]
+    path = world.folder / "mixed.toml"
+    path.write_text("".join(
+        f'[[workers]]\nurl = "{engine.url}"\nrole = "{role}"\nengine = "{kind}"\n' + (
+            "bootstrap_port = 7001\n" if role == "prefill" and kind == "sglang" else "")
+        for engine, role, kind in zip(engines, ("prefill", "decode", "both", "decode"),
+                                      ("sglang", "sglang", "sglang", "vllm"))))
+    router = world.router(flags=("--config", path, "--health-interval", "50ms"), ready=False)
+    until(lambda: [worker["state"] for worker in router.workers()] == ["routable"] * 2 + ["unroutable"] * 2 and
+          all(worker["last_error"] for worker in router.workers()[2:]), "the others are kept out")
+    for worker in router.workers()[2:]:
+        assert "has no other workers" in worker["last_error"], worker
+    equal([reply_to(router, ask(stream=False)).status for _ in range(5)], [200] * 5, "status")
+    equal([len(met(engine, count)) for engine, count in zip(engines, (5, 5, 0, 0))], [5, 5, 0, 0], "requests")
+
+
+@case
+def rooms_are_those_of_the_rank(world):
+    prefill, decode = world.upstream([ONE_TOKEN]), world.upstream([WHOLE])
+    router = split(world, [prefill], [decode], kind="sglang", workers="ranks = 3")
+    equal(len(router.workers()), 6, "workers")
+    for request in (ask(stream=False), ask(COMPLETIONS, prompt=["a", "b"], stream=False)) * 12:
+        equal(reply_to(router, request).status, 200, "status")
+    met(prefill, 24)
+    ranks = collections.Counter()
+    for request in prefill.requests():
+        rank = int(request.header("x-data-parallel-rank"))
+        ranks[rank] += 1
+        room = meeting_of(request)[2]
+        equal({each % 3 for each in (room if isinstance(room, list) else [room])}, {rank}, "room mod ranks")
+    equal(set(ranks), {0, 1, 2}, "prefill ranks")
+    equal({request.header("x-data-parallel-rank") for request in decode.requests()}, {"0", "1", "2"}, "decode ranks")
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ class Upstream:
             script = [json_answer({"object": "list", "data": listed})]
         elif exchange.method == "GET" and path == "/health":
             script = [json_answer(b"{}")]
-        elif exchange.method == "GET" and not path.startswith("/v1/"):
+        elif exchange.method == "GET" and (path == "/v1/loads" or not path.startswith("/v1/")):
             script = [json_answer({"detail": "Not Found"}, "404 Not Found")]
         else:
             with self._lock:
