@@ -105,7 +105,7 @@ http::Task<void> Exchange::meet(Meeting& at) {
     draw_room(*at.prefill);
     co_await run_legs(at);
     const bool stale = at.prefilled.reused_gave_nothing || at.decoded.reused_gave_nothing;
-    if (!stale || at.decoded.answered || client_.gone()) break;
+    if (!stale || at.decoded.answered || client_.gone() || !at.at_prefill.open()) break;
     // A kept connection that died idle: neither worker is to blame. Once more at once, on new ones, in another room.
     at.fresh = true;
     shard_.counters.reused_socket_retries.add();

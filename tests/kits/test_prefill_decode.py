@@ -576,7 +576,7 @@ def one_slot_at_a_prefill_worker_is_waited_for(world):
     urllib.request.urlopen(call, timeout=10).read()
     clients = [Client(router.port, ask(stream=False)) for _ in range(4)]
     until(lambda: json.loads(router.admin("/pool"))["waiting"] == 3, "three wait for the prefill worker")
-    equal(len(decode.requests()), 1, "nothing goes to a decode worker alone")
+    equal(len(met(decode, 1)), 1, "nothing goes to a decode worker alone")
     clients.pop().close()
     go.set()
     answers = [client.reply().status for client in clients if client is not None]
