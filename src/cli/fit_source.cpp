@@ -77,9 +77,9 @@ class LogRequests {
   [[nodiscard]] Seen finish() {
     Seen seen;
     if (without_output_ > 0) {
-      seen.notes.push_back(
-          fmt::format("{} requests without output (refused, failed, or not generating) are not counted as arrivals",
-                      without_output_));
+      seen.notes.push_back(fmt::format(
+          "requests without output (refused, failed, or not generating), which are not counted as arrivals: {}",
+          without_output_));
     }
     double first = std::numeric_limits<double>::infinity();
     for (const auto& request : requests_) first = std::min(first, request.arrival_s);
@@ -164,8 +164,9 @@ Result<FitSource::Read> FitSource::read() const {
   }
   auto seen = is_log ? from_log(spec.path, model) : from_trace(*trace, model);
   if (!seen) return failure(in_flags(seen.error().message));
-  if (seen->requests.empty() && !model.empty()) {
-    return failure(fmt::format("--model: no request with output is of the model \"{}\"", model));
+  if (seen->requests.empty()) {
+    return failure(model.empty() ? "--from: no request has an output"
+                                 : fmt::format("--model: no request with output is of the model \"{}\"", model));
   }
   double span_s = 0;
   for (const auto& request : seen->requests) span_s = std::max(span_s, request.arrival_s);

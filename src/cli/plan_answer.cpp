@@ -58,7 +58,10 @@ Result<WorkerAnswer> worker_answer(const FleetPlan& plan, std::size_t resource, 
     result.standing = planning::standing(plan, resource, group, floor->siloed);
   }
   if (questions.maximum) {
-    result.maximum = planning::running_maximum(plan, resource, rates, floor->siloed, questions.paths, questions.seed);
+    const auto maximum =
+        planning::running_maximum(plan, resource, rates, floor->siloed, questions.paths, questions.seed);
+    if (!maximum) return tl::unexpected(maximum.error());
+    result.maximum = *maximum;
   }
   if (questions.loss) result.loss = planning::loss_reading(plan, resource, group);
   return result;

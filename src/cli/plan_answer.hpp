@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -66,6 +67,9 @@ struct ReserveAnswer {
 
 /// Everything that was asked for. Pure.
 [[nodiscard]] Result<ReserveAnswer> answer(planning::FleetPlan plan, const ReserveQuestions& questions);
+
+/// What the numbers beside the reserve itself rest on: name, words.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> details_provenance(const ReserveAnswer& answer);
 
 /// One JSON object; the keys are in docs/planning.md.
 [[nodiscard]] std::string to_json(const ReserveAnswer& answer);

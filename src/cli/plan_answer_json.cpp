@@ -155,6 +155,7 @@ json::object provenance_json(const ReserveAnswer& answer) {
     const bool bare = number == "share" || number == "excess_sd" || number == "floor_share";
     out[bare ? number : number + "_gb"] = words;
   }
+  for (const auto& [name, words] : details_provenance(answer)) out[name] = words;
   return out;
 }
 

@@ -209,6 +209,7 @@ std::string to_text(const ReserveAnswer& answer) {
   for (const auto& [number, words] : answer.resources.front().reserve.provenance(plan)) {
     out += fmt::format("{}: {}\n", number, words);
   }
+  for (const auto& [name, words] : details_provenance(answer)) out += fmt::format("{}: {}\n", name, words);
   return out;
 }
 

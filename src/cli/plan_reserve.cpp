@@ -70,7 +70,21 @@ ReserveQuestions questions_of(const ReserveFlags& flags, const planning::FleetPl
   return questions;
 }
 
-Result<int> reserve(const ReserveFlags& flags) {
+/// Flags that would be passed over.
+Result<void> check_use(const CLI::App& command, const ReserveFlags& flags) {
+  const bool draws =
+      flags.details.find("maximum") != std::string::npos || flags.details.find("all") != std::string::npos;
+  for (const std::string flag : {"--paths", "--seed"}) {
+    if (command.count(flag) > 0 && !draws) return failure(flag + " has no effect without --details maximum");
+  }
+  for (const std::string flag : {"--staleness", "--correlated-share"}) {
+    if (command.count(flag) > 0 && flags.published) return failure(flag + " has no effect with --published");
+  }
+  return {};
+}
+
+Result<int> reserve(const CLI::App& command, const ReserveFlags& flags) {
+  if (auto ok = check_use(command, flags); !ok) return tl::unexpected(ok.error());
   if (!flags.plot.empty()) {
     if (auto ok = check_output_file("--plot", flags.plot); !ok) return tl::unexpected(ok.error());
   }
@@ -122,8 +136,8 @@ void add_plan_reserve(CLI::App& plan, int& exit_code) {
       ->capture_default_str();
   command->add_option("--seed", flags->seed, "of those draws")->check(whole({1, 1'000'000'000}))->capture_default_str();
   command->footer("Exit codes: 0 fine, 1 the picture could not be written, 2 usage or a plan that is refused.");
-  command->callback([flags, &exit_code] {
-    const Result<int> code = reserve(*flags);
+  command->callback([command, flags, &exit_code] {
+    const Result<int> code = reserve(*command, *flags);
     if (!code) fmt::print(stderr, "evenkeel plan reserve: {}\n", code.error().message);
     exit_code = code.value_or(2);
   });

@@ -16,8 +16,8 @@ namespace evenkeel::cli {
 
 namespace {
 
-constexpr simulation::Real positive{1e-9, 1e12};
-constexpr simulation::Real not_negative{0, 1e12};
+constexpr simulation::Real gigabytes{1e-6, 1e6};
+constexpr simulation::Real seconds{1e-3, 1e6};
 
 planning::FleetPlan specimen_plan(const PlanSource& flags) {
   const double tokens = flags.prompt_tokens.value_or(planning::splitwise_70b_prompt_tokens);
@@ -71,6 +71,19 @@ CLI::Validator parsed_by(Parse parse) {
       "");
 }
 
+/// Steps FROM_S:FACTOR; whether they make a profile is the plan's to say.
+Result<std::vector<planning::RateStep>> profile_of(std::string_view text) {
+  std::vector<planning::RateStep> profile;
+  for (const std::string_view step : split(text, ',')) {
+    const auto parts = split(step, ':');
+    const auto from = parse_double(trim(parts[0]));
+    const auto factor = parts.size() == 2 ? parse_double(trim(parts[1])) : std::nullopt;
+    if (!from || !factor) return failure(fmt::format("\"{}\"; allowed: FROM_S:FACTOR, several with commas", text));
+    profile.push_back({*from, *factor});
+  }
+  return profile;
+}
+
 Result<double> read_level(const PlanSource& flags, double window_s, double otherwise) {
   if (flags.level) return planning::level_of_text(*flags.level);
   if (flags.cost_ratio) return planning::level_of_cost_ratio(*flags.cost_ratio);
@@ -97,14 +110,14 @@ void PlanSource::add_to(CLI::App& command) {
           ->excludes(fleet_flag);
   fit.add_to(command, "--from");
   command.add_option("--capacity-gb", capacity_gb, "with --from: KV memory of a worker, GB of 1e9 bytes")
-      ->check(real(positive))
+      ->check(real(gigabytes))
       ->needs(from_flag);
   command
       .add_option("--nodes", nodes,
                   "workers of the specimen (default 32), of the file's only group, or behind a log or trace")
       ->check(whole({1, 100'000}));
   auto* const gb = command.add_option("--prompt-gb", prompt_gb, "what a prompt holds at admission, GB of 1e9 bytes")
-                       ->check(real(positive))
+                       ->check(real(gigabytes))
                        ->needs(specimen_flag);
   command.add_option("--prompt-tokens", prompt_tokens, "the same in tokens (default 1020)")
       ->check(real({1, 1e9}))
@@ -118,20 +131,22 @@ void PlanSource::add_to(CLI::App& command) {
   ratio_flag->check(parsed_by(planning::level_of_cost_ratio));
   command
       .add_option("--breaches-per-month", breaches_per_month, "the same by windows a month that it does not suffice")
-      ->check(real(positive))
+      ->check(real({1e-6, 1e9}))
       ->excludes(level_flag)
       ->excludes(ratio_flag);
   ratio_flag->excludes(level_flag);
   command.add_option("--scale-time", scale_time_s, "s from the decision to scale to live capacity (default 90)")
-      ->check(real(positive));
+      ->check(real(seconds));
   command.add_option("--staleness", staleness_s, "s that the router's view of the fleet may be old (default 0)")
-      ->check(real(not_negative));
+      ->check(real({0, seconds.high}));
   command
       .add_option("--correlated-share", correlated_share,
                   "share of the pressed windows in which the whole fleet is pressed (default 1)")
       ->check(real({0, 1}));
   command.add_option("--correlation", correlation, "of the arrivals of two workers in one window (default 0)")
       ->check(real({0, 0.999999}));
+  command.add_option("--profile", profile, "rates within the window, FROM_S:FACTOR with commas: 0:1,30:6")
+      ->check(parsed_by(profile_of));
   command.add_option("--surge", surge, "all rates times this")->check(real({1e-6, 1e6}))->capture_default_str();
   command.add_option("--evaluator", evaluator, "automatic, recursion, transform; expansion is fast and not exact")
       ->check(one_of({"automatic", "recursion", "transform", "expansion"}))
@@ -146,6 +161,11 @@ Result<planning::FleetPlan> PlanSource::read() const {
   if (staleness_s) plan->staleness_s = *staleness_s;
   if (correlated_share) plan->correlated_share = *correlated_share;
   if (correlation) plan->correlation = *correlation;
+  if (profile) {
+    auto steps = profile_of(*profile);
+    if (!steps) return tl::unexpected(steps.error());
+    plan->profile = std::move(*steps);
+  }
   *plan = planning::with_rates_times(std::move(*plan), surge);
   const auto wanted = read_level(*this, plan->scale_time_s, plan->level);
   if (!wanted) return tl::unexpected(wanted.error());

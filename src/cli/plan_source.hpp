@@ -31,6 +31,7 @@ struct PlanSource {
   std::optional<double> staleness_s;
   std::optional<double> correlated_share;
   std::optional<double> correlation;
+  std::optional<std::string> profile;
   double surge = 1;
   std::string evaluator = "automatic";
   bool json = false;

@@ -46,18 +46,22 @@ struct Knob {
   std::string_view title;
   double low;
   double high;
+  bool compares;  ///< the demand varies and the fleet does not: does the reserve as given suffice?
   FleetPlan (*apply)(FleetPlan, double);
 };
 
 const std::vector<Knob>& knobs() {
   static const std::vector<Knob> all{
-      {"nodes", "workers", 1, 100'000, [](FleetPlan p, double v) { return with_nodes(std::move(p), std::llround(v)); }},
-      {"correlation", "correlation", 0, 0.999999, [](FleetPlan p, double v) { return p.correlation = v, p; }},
-      {"surge", "rates times", 1e-6, 1e6, [](FleetPlan p, double v) { return with_rates_times(std::move(p), v); }},
-      {"level", "level", 1e-6, 1 - 1e-9, [](FleetPlan p, double v) { return p.level = v, p; }},
-      {"staleness", "staleness, s", 0, 1e6, [](FleetPlan p, double v) { return p.staleness_s = v, p; }},
-      {"correlated-share", "correlated share", 0, 1, [](FleetPlan p, double v) { return p.correlated_share = v, p; }},
-      {"scale-time", "scale time, s", 1e-3, 1e6, [](FleetPlan p, double v) { return p.scale_time_s = v, p; }}};
+      {"nodes", "workers", 1, 100'000, false,
+       [](FleetPlan p, double v) { return with_nodes(std::move(p), std::llround(v)); }},
+      {"correlation", "correlation", 0, 0.999999, true, [](FleetPlan p, double v) { return p.correlation = v, p; }},
+      {"surge", "rates times", 1e-6, 1e6, true,
+       [](FleetPlan p, double v) { return with_rates_times(std::move(p), v); }},
+      {"level", "level", 1e-6, 1 - 1e-9, false, [](FleetPlan p, double v) { return p.level = v, p; }},
+      {"staleness", "staleness, s", 0, 1e6, false, [](FleetPlan p, double v) { return p.staleness_s = v, p; }},
+      {"correlated-share", "correlated share", 0, 1, false,
+       [](FleetPlan p, double v) { return p.correlated_share = v, p; }},
+      {"scale-time", "scale time, s", 1e-3, 1e6, false, [](FleetPlan p, double v) { return p.scale_time_s = v, p; }}};
   return all;
 }
 
@@ -118,7 +122,7 @@ Result<double> total_to_set(const FleetPlan& plan, const planning::FleetReserve&
 /// Only where the demand changes and the fleet does not, and one pool answers for all.
 Result<std::optional<double>> coverage_of(const FleetPlan& plan, const Knob& knob,
                                           const planning::FleetReserve& as_given) {
-  if ((knob.name != "surge" && knob.name != "correlation") || as_given.pools.size() != 1) return std::nullopt;
+  if (!knob.compares || as_given.pools.size() != 1) return std::nullopt;
   const auto demand = planning::window_demand(plan, 0, planning::rates_of(plan, as_given.pools[0]), plan.scale_time_s);
   const auto covered = planning::coverage(demand, as_given.total.pooled);
   if (!covered) return tl::unexpected(covered.error());
@@ -205,8 +209,16 @@ std::string to_svg(const FleetPlan& plan, const Knob& knob, const std::vector<Ro
   return report::to_svg(chart);
 }
 
-Result<int> sweep(const SweepFlags& flags) {
+/// What varies needs no value beside; only the reserve as given is compared with, where the demand varies.
+Result<void> check_use(const CLI::App& command, const Knob& knob) {
+  const std::string flag = fmt::format("--{}", knob.name);
+  if (knob.compares || command.count(flag) == 0) return {};
+  return failure(fmt::format("{} has no effect with --over {}", flag, knob.name));
+}
+
+Result<int> sweep(const CLI::App& command, const SweepFlags& flags) {
   const auto knob = std::ranges::find(knobs(), flags.over, &Knob::name);
+  if (auto ok = check_use(command, *knob); !ok) return tl::unexpected(ok.error());
   const auto values = values_of(flags.values, *knob);
   if (!values) return tl::unexpected(values.error());
   if (!flags.plot.empty()) {
@@ -240,8 +252,8 @@ void add_plan_sweep(CLI::App& plan, int& exit_code) {
   command->add_option("--values", flags->values, "1,2,5 or FROM:TO or FROM:TO:STEP")->check(text())->required();
   command->add_option("--plot", flags->plot, "the same as SVG")->check(text());
   command->footer("Exit codes: 0 fine, 1 the picture could not be written, 2 usage or a plan that is refused.");
-  command->callback([flags, &exit_code] {
-    const Result<int> code = sweep(*flags);
+  command->callback([command, flags, &exit_code] {
+    const Result<int> code = sweep(*command, *flags);
     if (!code) fmt::print(stderr, "evenkeel plan sweep: {}\n", code.error().message);
     exit_code = code.value_or(2);
   });

@@ -94,6 +94,14 @@ double round_down(double value) {
   return power;
 }
 
+/// A number of tasks that is exceeded with a probability of about 1e-12: tails of the gamma and of the Poisson law are
+/// bounded by x + sqrt(2 x t) + t with t = ln 1e12 (Laurent and Massart 2000).
+double most_tasks(double mean, double shape) {
+  constexpr double t = 27.6;
+  const double rate = mean * (1 + std::sqrt(2 * t / shape) + t / shape);
+  return rate + std::sqrt(2 * rate * t) + t;
+}
+
 /// What one task holds on average, and the expected tasks.
 struct Rough {
   double held = 0;
@@ -131,15 +139,7 @@ Result<Evaluator> evaluator_of(std::string_view name) {
 
 double common_shape(const FleetPlan& plan) {
   if (plan.correlation == 0) return infinity;
-  double factor = 0;
-  for (const AgeSlice& slice : slices_of(plan, plan.scale_time_s)) factor += slice.rate * (slice.to - slice.from);
-  double arrivals = 0;
-  double nodes = 0;
-  for (const Group& group : plan.groups) {
-    for (const double rate : group.rate_per_node_s) arrivals += rate * factor * static_cast<double>(group.nodes);
-    nodes += static_cast<double>(group.nodes);
-  }
-  return arrivals / nodes * (1 - plan.correlation) / plan.correlation;
+  return arrivals_per_node(plan, plan.scale_time_s) * (1 - plan.correlation) / plan.correlation;
 }
 
 maths::Shape Demand::shape() const {
@@ -147,7 +147,7 @@ maths::Shape Demand::shape() const {
 }
 
 double Demand::upper() const {
-  const auto tasks = static_cast<double>(count.quantile(1 - 1e-12));
+  const double tasks = most_tasks(count.mean(), count.is_poisson() ? infinity : count.shape());
   const double mean = severity.moment(1);
   const double spread = std::sqrt(std::max(0.0, severity.moment(2) - mean * mean));
   const double largest = severity.point(severity.mass.size() - 1);

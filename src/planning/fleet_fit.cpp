@@ -62,7 +62,7 @@ void judge(FleetFit& fit) {
   }
   const auto& stretches = fit.arrivals.stretches;
   if (stretches.size() > 1) {
-    fit.warnings.push_back(fmt::format("the rate changed {} times; since window {} it is {:.4g} a second",
+    fit.warnings.push_back(fmt::format("changes of the rate: {}; since window {} it is {:.4g} a second",
                                        stretches.size() - 1, stretches.back().first + 1,
                                        stretches.back().mean / fit.options.window_s));
   }

@@ -109,12 +109,53 @@ Result<void> check_sizes(const FleetPlan& plan) {
   return failure(fmt::format("the profile has {} steps: allowed are up to 1000", plan.profile.size()));
 }
 
+/// Laws on a lattice have a limit of cells, and common factors one of spread.
+Result<void> check_arrivals(const FleetPlan& plan) {
+  double nodes = 0;
+  for (const Group& group : plan.groups) nodes += static_cast<double>(group.nodes);
+  const double arrivals = nodes * arrivals_per_node(plan, plan.scale_time_s + plan.staleness_s);
+  constexpr double most_arrivals = 40'000;
+  if (!(arrivals <= most_arrivals)) {
+    return failure(
+        fmt::format("{:.6g} heavy tasks arrive in one window: allowed are up to {} (plan for a part of the "
+                    "fleet; its share of so many is within a percent of the floor)",
+                    arrivals, most_arrivals));
+  }
+  constexpr double least_shape = 0.01;
+  const double each = arrivals_per_node(plan, plan.scale_time_s);
+  const double most_correlation = each / (each + least_shape);
+  if (plan.correlation <= most_correlation) return {};
+  return failure(fmt::format("correlation is {}: with {:.3g} arrivals a node and window, allowed are up to {:.6g}",
+                             plan.correlation, each, most_correlation));
+}
+
 }  // namespace
+
+double profile_integral(const FleetPlan& plan, double window_s) {
+  if (plan.profile.empty()) return window_s;
+  double sum = 0;
+  for (std::size_t i = 0; i < plan.profile.size(); ++i) {
+    const double end = i + 1 < plan.profile.size() ? std::min(plan.profile[i + 1].from_s, window_s) : window_s;
+    sum += plan.profile[i].factor * std::max(0.0, end - plan.profile[i].from_s);
+  }
+  return sum;
+}
+
+double arrivals_per_node(const FleetPlan& plan, double window_s) {
+  double rate = 0;
+  double nodes = 0;
+  for (const Group& group : plan.groups) {
+    for (const double r : group.rate_per_node_s) rate += r * static_cast<double>(group.nodes);
+    nodes += static_cast<double>(group.nodes);
+  }
+  return rate / nodes * profile_integral(plan, window_s);
+}
 
 Result<void> FleetPlan::check() const {
   if (auto ok = check_sizes(*this); !ok) return ok;
-  if (!(level > 0 && level < 1))
-    return failure(fmt::format("level is {}: allowed are numbers over 0 and under 1", level));
+  if (!(level > 0 && level <= 1 - 1e-9)) {
+    return failure(fmt::format("level is {}: allowed are numbers over 0 and under 1, to 1 - 1e-9", level));
+  }
   if (auto ok = over_zero("scale time in s", scale_time_s); !ok) return ok;
   if (auto ok = within("an ordinary sequence in GB", sequence_gb, 0, most); !ok) return ok;
   if (auto ok = within("staleness in s", staleness_s, 0, most); !ok) return ok;
@@ -129,7 +170,7 @@ Result<void> FleetPlan::check() const {
   for (const Group& group : groups) {
     if (auto ok = check_group(*this, group); !ok) return ok;
   }
-  return {};
+  return check_arrivals(*this);
 }
 
 FleetPlan with_nodes(FleetPlan plan, std::int64_t nodes) {

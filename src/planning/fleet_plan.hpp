@@ -57,6 +57,11 @@ struct FleetPlan {
   [[nodiscard]] Result<void> check() const;
 };
 
+/// Integral of the profile's factor over a window.
+[[nodiscard]] double profile_integral(const FleetPlan& plan, double window_s);
+/// Heavy arrivals in a window, mean over all nodes.
+[[nodiscard]] double arrivals_per_node(const FleetPlan& plan, double window_s);
+
 /// The same fleet with `nodes` nodes in all: groups in proportion, each with at least one.
 [[nodiscard]] FleetPlan with_nodes(FleetPlan plan, std::int64_t nodes);
 /// The same fleet with all rates times `factor`.

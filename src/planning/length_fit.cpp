@@ -28,7 +28,7 @@ class Ratio {
   /// Refused under `least` terms.
   [[nodiscard]] Fitted estimate(std::string_view what, std::string provenance) const {
     constexpr std::size_t least = 10;
-    if (n_ < least) return failure(fmt::format("{} {}; a mean wants at least {}", n_, what, least));
+    if (n_ < least) return failure(fmt::format("{}: {}; a mean wants at least {}", what, n_, least));
     const auto n = static_cast<double>(n_);
     const double value = top_ / bottom_;
     const double squares = top_top_ - 2 * value * top_bottom_ + value * value * bottom_bottom_;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "maths/spectrum.hpp"
 #include "planning/demand.hpp"
 
@@ -249,8 +251,16 @@ Standing standing(const FleetPlan& given, std::size_t resource, std::size_t grou
   return result;
 }
 
-RunningMaximum running_maximum(const FleetPlan& plan, std::size_t resource, std::span<const double> rates,
-                               double reserve, std::size_t paths, std::uint64_t seed) {
+Result<RunningMaximum> running_maximum(const FleetPlan& plan, std::size_t resource, std::span<const double> rates,
+                                       double reserve, std::size_t paths, std::uint64_t seed) {
+  double tasks = 1;
+  for (std::size_t m = 0; m < rates.size(); ++m) {
+    if (rates[m] > 0) tasks += rates[m] * (plan.models[m].duration.mean() + plan.scale_time_s);
+  }
+  if (tasks * static_cast<double>(paths) > 1e9) {
+    return failure(
+        fmt::format("{} windows of {:.3g} tasks are to be drawn: allowed are up to 1e9 tasks", paths, tasks));
+  }
   Random random(seed);
   std::vector<double> all;
   std::vector<double> quiet;
@@ -272,8 +282,8 @@ RunningMaximum running_maximum(const FleetPlan& plan, std::size_t resource, std:
     all.push_back(path.greatest(plan.scale_time_s));
     covered += all.back() <= reserve ? 1 : 0;
   }
-  return {drawn_quantile(all, plan.level), drawn_quantile(quiet, plan.level),
-          static_cast<double>(covered) / static_cast<double>(paths)};
+  return RunningMaximum{drawn_quantile(all, plan.level), drawn_quantile(quiet, plan.level),
+                        static_cast<double>(covered) / static_cast<double>(paths)};
 }
 
 }  // namespace evenkeel::planning

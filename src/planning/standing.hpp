@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/error.hpp"
 #include "planning/fleet_plan.hpp"
 
 namespace evenkeel::planning {
@@ -44,8 +45,9 @@ struct RunningMaximum {
   Drawn no_arrivals;   ///< of a worker that refuses everything for the whole window
   double covered = 0;  ///< share of the paths whose maximum is at most `reserve`
 };
-/// Cost: a few microseconds a path and resident task.
-[[nodiscard]] RunningMaximum running_maximum(const FleetPlan& plan, std::size_t resource, std::span<const double> rates,
-                                             double reserve, std::size_t paths, std::uint64_t seed);
+/// Cost: about 0.2 us a path and task; refuses more than 1e9 of them.
+[[nodiscard]] Result<RunningMaximum> running_maximum(const FleetPlan& plan, std::size_t resource,
+                                                     std::span<const double> rates, double reserve, std::size_t paths,
+                                                     std::uint64_t seed);
 
 }  // namespace evenkeel::planning

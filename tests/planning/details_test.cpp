@@ -134,13 +134,14 @@ TEST(Standing, GrowthWithoutDeparturesIsTheExpansionOfTwoPoissonSums) {
 
 TEST(Standing, RunningMaximumHasThePublishedFigureInItsInterval) {
   const FleetPlan plan = specimen(1);
-  const RunningMaximum drawn = running_maximum(plan, 0, rates_of(plan, whole), 3.0735, 40'000, 5);
+  const RunningMaximum drawn = *running_maximum(plan, 0, rates_of(plan, whole), 3.0735, 40'000, 5);
   EXPECT_LT(drawn.all.low, 5.07 + 0.01);
   EXPECT_GT(drawn.all.high, 5.07 - 0.01);
   EXPECT_LT(drawn.all.high - drawn.all.low, 0.15);
   EXPECT_LT(drawn.no_arrivals.low, 3.57 + 0.01);
   EXPECT_GT(drawn.no_arrivals.high, 3.57 - 0.01);
   EXPECT_NEAR(drawn.covered, 0.778, 0.01);
+  EXPECT_FALSE(running_maximum(plan, 0, std::vector<double>{1e9}, 3, 1000, 1));
   // At the close the change is known exactly, and a maximum is at least that.
   EXPECT_GT(drawn.all.high, net_change(plan, 0, rates_of(plan, whole)).at_close);
 }

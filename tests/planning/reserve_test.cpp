@@ -119,6 +119,19 @@ TEST(Reserve, EvaluatorsAgreeOnEveryShapeOfPlan) {
   }
 }
 
+TEST(Reserve, LargestFleetsAndCommonestCausesStayOnTheirLattice) {
+  FleetPlan large = splitwise_70b(18'000, 0.334);
+  ASSERT_TRUE(large.check());
+  const Reserve reserve = fleet_reserve(large, 0)->total;
+  const Demand demand = window_demand(large, 0, rates_of(large, std::vector<std::size_t>{0}), 90);
+  EXPECT_NEAR(reserve.pooled, *quantile(demand, large.level, Evaluator::expansion), 1e-5 * reserve.pooled);
+  FleetPlan bursty = splitwise_70b(40, 0.334);
+  bursty.correlation = 0.9;
+  bursty.level = 0.999;
+  EXPECT_NEAR(fleet_reserve(bursty, 0, Evaluator::recursion)->total.pooled,
+              fleet_reserve(bursty, 0, Evaluator::transform)->total.pooled, 1e-4);
+}
+
 TEST(Reserve, TasksThatEndInTheWindowAreNotCounted) {
   // By hand: ages uniform over the window, survival weighted; count and mean by the midpoint rule.
   FleetPlan plan = splitwise_70b(3, 0.2);
@@ -188,6 +201,9 @@ TEST(Plan, RefusesWithTheReason) {
   EXPECT_NE(fault([](FleetPlan& p) { p.profile = {{0, 0}}; }).find("nothing would arrive"), std::string::npos);
   EXPECT_NE(fault([](FleetPlan& p) { p.groups[0].nodes = 0; }).find("nodes is 0"), std::string::npos);
   EXPECT_NE(fault([](FleetPlan& p) { p.correlation = 1; }).find("under 1"), std::string::npos);
+  EXPECT_NE(fault([](FleetPlan& p) { p.correlation = 0.999; }).find("allowed are up to 0.9955"), std::string::npos);
+  EXPECT_NE(fault([](FleetPlan& p) { p.groups[0].nodes = 20'000; }).find("44400 heavy tasks"), std::string::npos);
+  EXPECT_NE(fault([](FleetPlan& p) { p.level = 1 - 1e-12; }).find("1 - 1e-9"), std::string::npos);
   EXPECT_NE(fault([](FleetPlan& p) { p.groups.clear(); }).find("0 groups"), std::string::npos);
 }
 
