@@ -257,9 +257,9 @@ Result<RunningMaximum> running_maximum(const FleetPlan& plan, std::size_t resour
   for (std::size_t m = 0; m < rates.size(); ++m) {
     if (rates[m] > 0) tasks += rates[m] * (plan.models[m].duration.mean() + plan.scale_time_s);
   }
-  if (tasks * static_cast<double>(paths) > 1e9) {
+  if (tasks * static_cast<double>(paths) > 1e8) {
     return failure(
-        fmt::format("{} windows of {:.3g} tasks are to be drawn: allowed are up to 1e9 tasks", paths, tasks));
+        fmt::format("{} windows of {:.3g} tasks are to be drawn: allowed are up to 1e8 tasks", paths, tasks));
   }
   Random random(seed);
   std::vector<double> all;

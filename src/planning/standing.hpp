@@ -45,7 +45,7 @@ struct RunningMaximum {
   Drawn no_arrivals;   ///< of a worker that refuses everything for the whole window
   double covered = 0;  ///< share of the paths whose maximum is at most `reserve`
 };
-/// Cost: about 0.2 us a path and task; refuses more than 1e9 of them.
+/// Cost: about 1 us a window and task; refuses more than 1e8 of them.
 [[nodiscard]] Result<RunningMaximum> running_maximum(const FleetPlan& plan, std::size_t resource,
                                                      std::span<const double> rates, double reserve, std::size_t paths,
                                                      std::uint64_t seed);
