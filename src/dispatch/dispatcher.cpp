@@ -1,6 +1,7 @@
 #include "dispatch/dispatcher.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace evenkeel::dispatch {
@@ -85,6 +86,30 @@ void Dispatcher::set_max_in_flight(WorkerId id, std::int64_t limit) {
   tell(verdicts);
 }
 
+void Dispatcher::set_share(WorkerId id, const WorkerShare& share) {
+  const bool possible = share.slots >= 0 && share.max_in_flight >= 0 && std::isfinite(share.foreign_requests) &&
+                        share.foreign_requests >= 0;
+  if (!possible) return;
+  Verdicts verdicts;
+  {
+    const Turn turn(*this, ask::SetShare{id, share});
+    WorkerRecord& record = roster_.get(id);
+    roster_.note_change(record, turn.now);  // what was done so far was done beside the old load
+    record.slots = share.slots;
+    record.spec.max_in_flight = share.max_in_flight;
+    record.foreign_requests = share.foreign_requests;
+    record.reported = turn.now;
+    step_models(nullptr, turn.now, verdicts);
+  }
+  tell(verdicts);
+}
+
+void Dispatcher::set_rate(WorkerId id, std::span<const fleet::RatePoint> points) {
+  const fleet::RateCurve curve = fleet::RateCurve::of(points);
+  const Turn turn(*this, ask::SetRate{id, curve.points()});
+  roster_.get(id).given_rate = curve.known() ? std::optional(curve) : std::nullopt;
+}
+
 void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
   const Turn turn(*this, ask::SetStepTime{id, step_time});
   roster_.get(id).step_time = step_time;
@@ -135,7 +160,8 @@ std::vector<WorkerStatus> Dispatcher::workers() const {
     status.foreign_requests = record->foreign_requests;
     status.foreign_tokens = record->foreign_tokens;
     status.kv_capacity = record->kv_capacity;
-    status.rate = record->rate.at(std::max(1.0, static_cast<double>(status.load.in_flight) + record->foreign_requests));
+    status.rate =
+        record->rate_curve().at(std::max(1.0, static_cast<double>(status.load.in_flight) + record->foreign_requests));
     status.reported = record->reported != Time::min();
     status.signal_age = status.reported ? now - record->reported : Duration(0);
     status.leases_begun = record->books.leases_begun();
@@ -172,7 +198,8 @@ Dispatcher::ModelState& Dispatcher::model_state(ModelId model) {
   });
   const bool bounded = !prefill && policy_->bounds_overtaking();
   const int cap = options_.overtake_cap.value_or(bounded ? 0 : default_overtake_cap);
-  return models_.emplace(model, ModelState{WaitingPool(cap, bounded), DecayedRate(horizon)}).first->second;
+  return models_.emplace(model, ModelState{WaitingPool(cap, bounded), DecayedRate(horizon), options_.mean_output})
+      .first->second;
 }
 
 std::size_t Dispatcher::waiting_total() const {
@@ -301,7 +328,9 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& told) {
     ModelState& model = model_state(summary.model);
     model.drain.count(now);
     if (summary.outcome == fleet::Outcome::completed && summary.had_output) {
-      model.mean_output += (summary.output_tokens.as_double() - model.mean_output) / 64;
+      // The plain mean of the first 64; of what it was taken to be before, nothing is left after the first.
+      const double weight = 1.0 / static_cast<double>(std::min<std::int64_t>(64, ++model.ended));
+      model.mean_output += weight * (summary.output_tokens.as_double() - model.mean_output);
     }
     if (wants_running_) worker.running_leases.remove(summary.place);
     // A prefill ends with its first token, which says nothing of how long answers are.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -38,6 +39,7 @@ struct DispatcherOptions {
   Duration gather_limit = std::chrono::milliseconds(10);
   /// A turn that has held the lock for so long leaves the rest of its planning to another. Needs an alarm.
   Duration turn_budget = std::chrono::microseconds(50);
+  double mean_output = 256;                   ///< output tokens a request is taken to have until some have ended; > 0
   affinity::PrefixIndexOptions prefix_index;  ///< kept only for a policy that wants_hits()
 };
 
@@ -81,6 +83,11 @@ class Dispatcher final : public fleet::LeaseObserver {
   void set_state(WorkerId id, WorkerState state);
   void set_models(WorkerId id, std::vector<ModelId> models);
   void set_max_in_flight(WorkerId id, std::int64_t limit);
+  /// In place of set_max_in_flight() and report(), for a worker that is another router's. Values that cannot be are
+  /// dropped whole.
+  void set_share(WorkerId id, const WorkerShare& share);
+  /// What the worker does at each level, measured elsewhere. Without points what is learned here counts again.
+  void set_rate(WorkerId id, std::span<const fleet::RatePoint> points);
   /// Else that of its sync group counts, which is learned.
   void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);
@@ -152,7 +159,8 @@ class Dispatcher final : public fleet::LeaseObserver {
   struct ModelState {
     WaitingPool pool;
     DecayedRate drain;
-    double mean_output = 256;  ///< learned; the prior matters until a few dozen requests are through
+    double mean_output;      ///< learned, from the options' on
+    std::int64_t ended = 0;  ///< requests that it is learned from
   };
 
   Decision decide(const Submission& submission, const MakeWaiter& make_waiter, Verdicts& verdicts);

@@ -81,6 +81,16 @@ struct Put {
     name("set_max_in_flight", of.worker);
     put(out, ",\"limit\":{}", of.limit);
   }
+  void operator()(const ask::SetShare& of) const {
+    name("set_share", of.worker);
+    put(out, ",\"slots\":{},\"limit\":{},\"foreign\":{}", of.share.slots, of.share.max_in_flight,
+        of.share.foreign_requests);
+  }
+  void operator()(const ask::SetRate& of) const {
+    name("set_rate", of.worker);
+    put_list(out, "levels", of.points, [](const fleet::RatePoint& point) { return point.level; });
+    put_list(out, "rates", of.points, [](const fleet::RatePoint& point) { return point.rate; });
+  }
   void operator()(const ask::SetStepTime& of) const {
     name("set_step_time", of.worker);
     put(out, ",\"fixed_s\":{},\"token_s\":{}", of.step_time.fixed_s, of.step_time.token_s);
@@ -154,7 +164,8 @@ Recorder::Recorder(Sink sink, std::string_view policy, std::uint64_t seed, const
       options.plan_window, options.signal_lifetime.count());
   put(line_, ",\"prefix_blocks\":{},\"prefix_lifetime\":{}", options.prefix_index.total_blocks,
       options.prefix_index.lifetime.count());
-  put(line_, ",\"gather_share\":{},\"gather_limit\":{}}}\n", options.gather_share, options.gather_limit.count());
+  put(line_, ",\"gather_share\":{},\"gather_limit\":{},\"mean_output\":{}}}\n", options.gather_share,
+      options.gather_limit.count(), options.mean_output);
   sink_(line_);
 }
 

@@ -41,6 +41,8 @@ WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
     record->group = group;
     record->state = WorkerState::unroutable;
     record->foreign_requests = 0;  // of an engine that may have been replaced
+    record->slots = 0;
+    record->given_rate.reset();
     record->foreign_tokens = record->kv_capacity = Tokens();
     record->reported = Time::min();
     return *record;

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,10 +26,12 @@ struct WorkerRecord {
   WorkerSpec spec;
   WorkerState state = WorkerState::unroutable;
   fleet::WorkerBooks books;
-  fleet::RateCurve rate;
-  std::uint32_t group = 0;    ///< as of WorkerView
-  fleet::StepTime step_time;  ///< as given; else that of its group counts
-  RunningSet running_leases;  ///< kept only for a policy that wants_running()
+  fleet::RateCurve rate;                       ///< learned
+  std::optional<fleet::RateCurve> given_rate;  ///< counts instead
+  std::int64_t slots = 0;                      ///< as of WorkerView
+  std::uint32_t group = 0;                     ///< as of WorkerView
+  fleet::StepTime step_time;                   ///< as given; else that of its group counts
+  RunningSet running_leases;                   ///< kept only for a policy that wants_running()
   double foreign_requests = 0;
   Tokens foreign_tokens;
   Tokens kv_capacity;
@@ -45,6 +48,7 @@ struct WorkerRecord {
 
   [[nodiscard]] bool serves(ModelId model) const;
   [[nodiscard]] bool takes_requests() const { return state == WorkerState::routable || state == WorkerState::trial; }
+  [[nodiscard]] const fleet::RateCurve& rate_curve() const { return given_rate ? *given_rate : rate; }
   [[nodiscard]] std::int64_t limit() const { return state == WorkerState::trial ? 1 : spec.max_in_flight; }
 };
 

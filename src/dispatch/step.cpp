@@ -35,11 +35,12 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
     view.id = record->id;
     view.name = record->spec.name;
     view.max_in_flight = record->limit();
+    view.slots = record->slots;
     view.load = books_.load(record->books);
     view.foreign_requests = record->foreign_requests;
     view.foreign_tokens = record->foreign_tokens;
     view.kv_capacity = record->kv_capacity;
-    view.rate = &record->rate;
+    view.rate = &record->rate_curve();
     view.mean_output = model.mean_output;
     view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
     view.group = record->group;

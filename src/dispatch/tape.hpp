@@ -8,6 +8,7 @@
 #include "dispatch/submission.hpp"
 #include "dispatch/worker.hpp"
 #include "fleet/books.hpp"
+#include "fleet/rate_curve.hpp"
 #include "fleet/view.hpp"
 #include "forecast/history.hpp"
 
@@ -29,6 +30,14 @@ struct SetModels {
 struct SetMaxInFlight {
   WorkerId worker;
   std::int64_t limit;
+};
+struct SetShare {
+  WorkerId worker;
+  const WorkerShare& share;
+};
+struct SetRate {
+  WorkerId worker;
+  std::span<const fleet::RatePoint> points;
 };
 struct SetStepTime {
   WorkerId worker;
@@ -74,10 +83,10 @@ struct Tick {};
 struct Close {};
 }  // namespace ask
 
-using Ask =
-    std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetStepTime, ask::Report,
-                 ask::SetPrefixCache, ask::ForgetPrefixes, ask::SetAlarm, ask::Recall, ask::Submit, ask::LeaseAt,
-                 ask::Cancel, ask::Ended, ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
+using Ask = std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetShare,
+                         ask::SetRate, ask::SetStepTime, ask::Report, ask::SetPrefixCache, ask::ForgetPrefixes,
+                         ask::SetAlarm, ask::Recall, ask::Submit, ask::LeaseAt, ask::Cancel, ask::Ended, ask::Pause,
+                         ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
 
 /// Runs along with a dispatcher, so that its decisions can be made again exactly: a recorder notes what is asked, what
 /// is read from books that other threads write meanwhile, and what comes of it; a player puts back what was read and

@@ -29,6 +29,13 @@ struct WorkerSpec {
   fleet::Role role = fleet::Role::both;  ///< prefill workers serve models of their own: no other worker serves these
 };
 
+/// What may be used of a worker that others use, too: of another router's box, as that router says.
+struct WorkerShare {
+  std::int64_t slots = 0;          ///< requests it serves at once, ours and others'; >= 0
+  std::int64_t max_in_flight = 0;  ///< of ours; >= 0
+  double foreign_requests = 0;     ///< of others, now there; >= 0
+};
+
 /// What an engine said about itself, and when it can have looked.
 struct EngineReport {
   Time asked{};  ///< when the probe was sent

@@ -46,6 +46,13 @@ bool RateEngine::abort(Time now, RequestId id) {
   return true;
 }
 
+void RateEngine::set_rates(Time now, std::vector<double> tokens_per_s) {
+  assert(!next_event() || *next_event() >= now);
+  settle(now);
+  law_.tokens_per_s = std::move(tokens_per_s);
+  plan_next();
+}
+
 std::optional<Time> RateEngine::next_event() const {
   if (can_start()) return start_at_;
   if (!running_.empty()) return next_token_at_;

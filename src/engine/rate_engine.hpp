@@ -20,6 +20,8 @@ class RateEngine final : public EngineModel {
 
   [[nodiscard]] SubmitOutcome submit(Time now, const EngineRequest& request) override;
   bool abort(Time now, RequestId id) override;
+  /// Goes on at other rates from now on. As validate() wants them in a RateLaw.
+  void set_rates(Time now, std::vector<double> tokens_per_s);
   [[nodiscard]] std::optional<Time> next_event() const override;
   void advance(Time now, EngineSink& sink) override;
   [[nodiscard]] std::size_t ranks() const override { return 1; }
@@ -50,7 +52,7 @@ class RateEngine final : public EngineModel {
   void take_gauges();
 
   const EngineConfig config_;
-  const RateLaw& law_;
+  RateLaw law_;
   std::vector<Job> running_;  ///< in order of start
   std::deque<Job> waiting_;
   std::unordered_set<RequestId> ids_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 
 namespace evenkeel::fleet {
 
@@ -16,6 +15,12 @@ std::size_t group_of(double running, std::size_t groups) {
 constexpr double least_seconds = 0.02;  // less than this was seen of a level: not yet to be believed
 constexpr double reach = 1.5;           // how far above the highest level seen the rate is taken to go on growing
 }  // namespace
+
+RateCurve RateCurve::of(std::span<const RatePoint> points) {
+  RateCurve curve;
+  for (const RatePoint& point : points) curve.observe(point.level, point.rate, std::chrono::seconds(1));
+  return curve;
+}
 
 void RateCurve::observe(double running, double work, Duration busy) {
   const double seconds = to_seconds(busy);
@@ -41,8 +46,8 @@ bool RateCurve::known() const { return known_ > 0; }
 
 double RateCurve::at(double running) const {
   if (known_ == 0) return 0;
-  Point below;
-  for (const Point& point : std::span(points_).first(known_)) {
+  RatePoint below;
+  for (const RatePoint& point : points()) {
     if (point.level >= running) {
       const double share = point.level > below.level ? (running - below.level) / (point.level - below.level) : 1;
       return below.rate + share * (point.rate - below.rate);

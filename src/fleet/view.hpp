@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -55,11 +57,12 @@ struct WorkerView {
   WorkerId id;
   std::string_view name;
   std::int64_t max_in_flight = 0;
+  std::int64_t slots = 0;       ///< how many it serves at once, if more may be in flight; 0: max_in_flight
   Load load;                    ///< ours
   double foreign_requests = 0;  ///< what the engine reports beyond ours
   Tokens foreign_tokens;
   Tokens kv_capacity;               ///< zero if the engine does not tell
-  const RateCurve* rate = nullptr;  ///< learned; never null
+  const RateCurve* rate = nullptr;  ///< learned or given; never null
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
   StepTime step_time;
@@ -70,6 +73,14 @@ struct WorkerView {
   /// Requests there, ours and foreign.
   [[nodiscard]] double requests() const { return static_cast<double>(load.in_flight) + foreign_requests; }
   [[nodiscard]] std::int64_t free_slots() const { return max_in_flight - load.in_flight; }
+  [[nodiscard]] std::int64_t served_at_once() const { return slots > 0 ? slots : max_in_flight; }
+  /// Of the free slots, those whose requests would be served at once: with others there, too, if `slots` says how many
+  /// that are. What else is free is for requests that are sent ahead.
+  [[nodiscard]] std::int64_t open_slots() const {
+    if (slots == 0) return std::max<std::int64_t>(0, free_slots());
+    const auto open = static_cast<std::int64_t>(std::floor(static_cast<double>(slots) - requests() + 1e-9));
+    return std::clamp<std::int64_t>(open, 0, std::max<std::int64_t>(0, free_slots()));
+  }
 };
 
 struct FleetView {

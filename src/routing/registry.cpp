@@ -33,6 +33,11 @@ Made make_least_wait(Parameters& parameters, const PolicyParts&) {
   return std::make_unique<LeastWait>(parameters.flag("hits", true));
 }
 
+Made make_late_tail(Parameters& parameters, const PolicyParts&) {
+  if (parameters.flag("slots_only", false)) return std::make_unique<LateSlotsOnly>();
+  return std::make_unique<LateTail>();
+}
+
 Made make_balance(Parameters& parameters, const PolicyParts&) {
   Balance::Options options;
   options.hold = parameters.flag("hold", options.hold);
@@ -65,7 +70,7 @@ constexpr std::array entries = {
     Entry{"least_wait", make_least_wait},
     Entry{"longest_prefix", plain<LongestPrefix>},
     Entry{"late", plain<Late>},
-    Entry{"late_tail", plain<LateTail>},
+    Entry{"late_tail", make_late_tail},
     Entry{"consistent_hash", plain<ConsistentHash>},
     Entry{"balance", make_balance},
     Entry{"br0", make_br0},

@@ -203,6 +203,19 @@ std::shared_ptr<const dispatch::ToldHits> told_hits_of(const JsonFields& turn) {
   return hits;
 }
 
+/// Two lists of one length.
+std::vector<fleet::RatePoint> rate_points_of(const JsonFields& turn) {
+  std::vector<fleet::RatePoint> points;
+  turn.each_number("levels", 0, 1e9, [&](double level) { points.push_back({level, 0}); });
+  std::size_t at = 0;
+  turn.each_number("rates", 0, 1e12, [&](double rate) {
+    if (at < points.size()) points[at].rate = rate;
+    ++at;
+  });
+  if (at != points.size()) turn.reject("rates", "as many numbers as \"levels\" has");
+  return points;
+}
+
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
@@ -259,9 +272,9 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   constexpr std::array states = {dispatch::WorkerState::routable, dispatch::WorkerState::trial,
                                  dispatch::WorkerState::unroutable, dispatch::WorkerState::draining,
                                  dispatch::WorkerState::removed};
-  constexpr std::array<std::string_view, 8> of_a_worker = {"set_state",       "set_models", "set_max_in_flight",
-                                                           "set_step_time",   "report",     "set_prefix_cache",
-                                                           "forget_prefixes", "lease_at"};
+  constexpr std::array<std::string_view, 10> of_a_worker = {
+      "set_state",     "set_models", "set_max_in_flight", "set_share",       "set_rate",
+      "set_step_time", "report",     "set_prefix_cache",  "forget_prefixes", "lease_at"};
   clock_.set(time_of(turn, "at"));
   const std::string_view asked = turn.text("ask");
   const bool addressed = std::find(of_a_worker.begin(), of_a_worker.end(), asked) != of_a_worker.end();
@@ -278,6 +291,13 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
     dispatcher_.set_models(worker, models_of(turn));
   } else if (asked == "set_max_in_flight") {
     dispatcher_.set_max_in_flight(worker, turn.whole("limit", -most_tokens, most_tokens));
+  } else if (asked == "set_share") {
+    constexpr double huge = std::numeric_limits<double>::max();
+    dispatcher_.set_share(
+        worker, {turn.whole("slots", -most_tokens, most_tokens), turn.whole("limit", -most_tokens, most_tokens),
+                 turn.number("foreign", -huge, huge)});
+  } else if (asked == "set_rate") {
+    dispatcher_.set_rate(worker, rate_points_of(turn));
   } else if (asked == "set_step_time") {
     dispatcher_.set_step_time(worker, {turn.number("fixed_s", 0, 1e9), turn.number("token_s", 0, 1e9)});
   } else if (asked == "report") {
@@ -330,6 +350,7 @@ Result<std::unique_ptr<World>> start(const JsonFields& head) {
   options.prefix_index.lifetime = Duration(head.whole("prefix_lifetime", 0, most_ns));
   options.gather_share = head.number("gather_share", 0, 1);
   options.gather_limit = Duration(head.whole("gather_limit", 0, most_ns));
+  if (head.has("mean_output")) options.mean_output = head.number("mean_output", 1e-9, 1e9);
   const auto seed = static_cast<std::uint64_t>(head.whole("seed", least, most));
   return std::make_unique<World>(options, std::move(*policy), seed);
 }

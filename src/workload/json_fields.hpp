@@ -57,15 +57,11 @@ class JsonFields {
   /// Calls take(value) for each of a list, in order; false, and no more of them, at the first that is not allowed.
   template <class Take>
   bool each_whole(std::string_view key, std::int64_t least, std::int64_t most, Take take) const {
-    for (const auto element : array(key)) {
-      std::int64_t value = 0;
-      if (element.get(value) != simdjson::SUCCESS || value < least || value > most) {
-        reject(key, fmt::format("a list of whole numbers from {} to {}", least, most));
-        return false;
-      }
-      take(value);
-    }
-    return true;
+    return each<std::int64_t>(key, "whole numbers", least, most, take);
+  }
+  template <class Take>
+  bool each_number(std::string_view key, double least, double most, Take take) const {
+    return each<double>(key, "numbers", least, most, take);
   }
   void reject(std::string_view key, std::string_view allowed) const {
     simdjson::dom::element found;
@@ -79,6 +75,19 @@ class JsonFields {
   }
 
  private:
+  template <class Value, class Take>
+  bool each(std::string_view key, std::string_view kind, Value least, Value most, Take take) const {
+    for (const auto element : array(key)) {
+      Value value = 0;
+      if (element.get(value) != simdjson::SUCCESS || value < least || value > most) {
+        reject(key, fmt::format("a list of {} from {} to {}", kind, least, most));
+        return false;
+      }
+      take(value);
+    }
+    return true;
+  }
+
   LineReader& lines_;
   simdjson::dom::object object_;
 };

@@ -105,9 +105,15 @@ class Day {
       keep(dispatcher_->lease_at(worker, submission()));
     } else if (dice < 94) {
       dispatcher_->set_step_time(worker, {0.01, 1e-6 * static_cast<double>(random_.below(3))});
-    } else if (dice < 95) {
-      dispatcher_->forget_prefixes(worker);
+    } else if (dice == 94 && random_.below(2) == 0) {
+      dispatcher_->set_share(worker, {1 + static_cast<std::int64_t>(random_.below(3)),
+                                      static_cast<std::int64_t>(random_.below(6)), random_.unit() * 3});
+    } else if (dice == 94) {
+      const std::array points = {fleet::RatePoint{1, 100 * random_.unit()}, fleet::RatePoint{2, 200 * random_.unit()}};
+      dispatcher_->set_rate(worker, std::span(points).first(random_.below(3)));
     } else if (dice < 96) {
+      dispatcher_->forget_prefixes(worker);
+    } else if (dice < 97) {
       dispatcher_->set_prefix_cache(worker, random_.below(80));
     }
   }
