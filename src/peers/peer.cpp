@@ -1,0 +1,113 @@
+#include "peers/peer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace evenkeel::peers {
+
+void Peer::ended(Time dispatched, Time now) {
+  if (const auto at = open_.find(dispatched); at != open_.end()) open_.erase(at);
+  ended_.push_back(now);
+  forget_ended(now);
+}
+
+void Peer::forget_ended(Time now) {
+  const Time reach = now - options_.probe_timeout - options_.slack;
+  while (!ended_.empty() && ended_.front() < reach) ended_.pop_front();
+}
+
+void Peer::took(Duration here, Duration there) {
+  if (there <= Duration(0) || here < there) return;  // clocks that do not agree
+  alive();
+  const double weight = 1.0 / static_cast<double>(std::min<std::int64_t>(8, ++took_));
+  way_s_ += weight * (to_seconds(here - there) / 2 - way_s_);
+  service_s_ += weight * (to_seconds(there) - service_s_);
+}
+
+void Peer::sent_back(Time now) {
+  alive();
+  if (news_.sequence > 0) return;  // its news said how full it is
+  foreign_ = std::max(foreign_, static_cast<double>(slots()));
+  foreign_as_of_ = now;
+}
+
+bool Peer::probe_due(Time now, bool someone_waits) const {
+  if (probing_since_) return false;
+  if (now >= next_probe_) return true;
+  const bool others_fill_it =
+      foreign(now) > 0 && static_cast<double>(open()) + foreign(now) >= static_cast<double>(slots());
+  return someone_waits && others_fill_it && now - foreign_as_of_ >= options_.fresh;
+}
+
+void Peer::probe_sent(Time now) {
+  probing_since_ = now;
+  next_probe_ = now + options_.probe_every;
+}
+
+void Peer::probe_lost() {
+  probing_since_.reset();
+  ++lost_;
+}
+
+void Peer::probe_answered(Time now, const Status& status) {
+  const Time asked = probing_since_.value_or(now);
+  probing_since_.reset();
+  alive();
+  seen_ = true;
+  ready_ = status.ready;
+  compatibility_ = compare(ours_, status.fingerprint);
+  capacity_ = pin_.admit(read_capacity(status.capacity, options_.clamp), status.measured_at, status.fingerprint);
+  if (status.news) return heard(now, *status.news);
+  const double reported = status.running + status.waiting;
+  if (!std::isfinite(reported) || status.running < 0 || status.waiting < 0) return;
+  forget_ended(now);
+  const auto ended = std::count_if(ended_.begin(), ended_.end(), [&](Time at) { return at >= asked - options_.slack; });
+  foreign_ = std::max(0.0, reported - static_cast<double>(open() + ended));
+  foreign_as_of_ = asked;
+}
+
+void Peer::heard(Time now, const News& news) {
+  alive();
+  if (!news.possible() || !news.later_than(news_)) return;
+  news_ = news;
+  foreign_ = static_cast<double>(news.active - news.yours);
+  foreign_as_of_ = now;
+}
+
+/// What nobody has renewed for two probes is unknown, and in nobody's way.
+double Peer::foreign(Time now) const {
+  const bool stale = now - foreign_as_of_ > 2 * options_.probe_every + options_.probe_timeout;
+  return stale ? 0 : foreign_;
+}
+
+PeerShare Peer::share(Time now) const {
+  PeerShare share;
+  if (!seen_) {
+    share.why_not = "not probed yet";
+  } else if (lost_ >= options_.lost_probes) {
+    share.why_not = "does not answer";
+  } else if (!compatibility_.compatible) {
+    share.why_not = compatibility_.reason;
+  } else if (!ready_) {
+    share.why_not = "its engine is not ready";
+  }
+  if (!share.why_not.empty()) return share;
+  share.usable = true;
+  share.slots = slots();
+  share.foreign = foreign(now);
+  const std::int64_t ours = std::max<std::int64_t>(0, share.slots - std::llround(share.foreign));
+  share.max_in_flight = ours + std::min(ours, slots_about_to_be_free(now));
+  return share;
+}
+
+/// Of ours, by the mean of what they take: those that what is sent now would meet at their end, or wait for a way
+/// longer.
+std::int64_t Peer::slots_about_to_be_free(Time now) const {
+  if (way_s_ <= options_.ahead_over * service_s_) return 0;
+  const Time begun_before = now - from_seconds(service_s_ - way_s_);
+  return std::distance(open_.begin(), open_.upper_bound(begun_before));
+}
+
+}  // namespace evenkeel::peers

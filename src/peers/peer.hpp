@@ -1,0 +1,120 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/clock.hpp"
+#include "peers/capacity.hpp"
+#include "peers/fingerprint.hpp"
+#include "peers/news.hpp"
+
+namespace evenkeel::peers {
+
+struct PeerOptions {
+  Duration probe_every = std::chrono::seconds(5);
+  Duration probe_timeout = std::chrono::seconds(3);
+  Duration slack = std::chrono::milliseconds(300);  ///< of the interval rule: at least how far a gauge lags
+  /// Foreign load that keeps a request waiting is asked for again when it is older than this.
+  Duration fresh = std::chrono::milliseconds(250);
+  int lost_probes = 2;  ///< in a row, with no sign of life between them, until a peer is held for gone
+  /// While one way takes more than this share of a request's service, one is sent ahead for each slot that is about to
+  /// be free, so that the slot does not stand empty for two ways.
+  double ahead_over = 0.05;
+  std::int64_t clamp = default_capacity_clamp;
+  std::int64_t uncalibrated_slots = 1;  ///< of a peer that does not say how many it has
+};
+
+/// What a probe brought.
+struct Status {
+  bool ready = false;  ///< its engine is well
+  Fingerprint fingerprint;
+  std::optional<std::string> capacity;      ///< as it stands in the answer
+  std::optional<std::int64_t> measured_at;  ///< the peer's stamp of when that was measured
+  double running = 0;                       ///< requests by the gauges of its engine
+  double waiting = 0;
+  std::optional<News> news;  ///< if it is of our kind: then the gauges are not looked at
+};
+
+/// What may be used of a peer now.
+struct PeerShare {
+  bool usable = false;
+  std::string why_not;
+  std::int64_t slots = 0;          ///< its own, clamped
+  std::int64_t max_in_flight = 0;  ///< of ours: its slots less those of others, and what may be sent ahead
+  double foreign = 0;              ///< requests of others there
+
+  friend bool operator==(const PeerShare&, const PeerShare&) = default;
+};
+
+/// One other router as this one knows it, for one model. What is ours there is known first-hand and never read from a
+/// report; what is others' is
+///
+///     from a peer of our kind:  active - yours, both counted there at one instant
+///     from any other:           max(0, reported - every dispatch of ours that was open at any time from the sending of
+///                               the probe, less `slack`, to its answer)
+///
+/// The second would rather undercount: that costs one short wait there, while overcounting would leave a box idle.
+/// Pure; not thread-safe. The owner sends the probes and tells what came of them, each peer by itself, so that one that
+/// hangs delays nobody else's.
+class Peer {
+ public:
+  Peer(Fingerprint ours, PeerOptions options = {}) : ours_(std::move(ours)), options_(options) {}
+
+  // --- our own dispatches, whatever became of them ---
+  void dispatched(Time now) { open_.insert(now); }
+  /// The dispatch of that time has ended.
+  void ended(Time dispatched, Time now);
+  /// A request was answered there: seen from here it took `here`, by the peer's account `there`.
+  void took(Duration here, Duration there);
+  /// It answered, no matter what: it lives.
+  void alive() { lost_ = 0; }
+  /// It sent a dispatch of ours back as it had no slot. With no news in it, it counts as full until the next probe.
+  void sent_back(Time now);
+
+  // --- what it says ---
+  /// Whether a probe should be sent: one at a time, every so often, and at once when a request waits only because of
+  /// what others are thought to have there, and that is not fresh.
+  [[nodiscard]] bool probe_due(Time now, bool someone_waits) const;
+  void probe_sent(Time now);
+  void probe_answered(Time now, const Status& status);
+  void probe_lost();
+  void heard(Time now, const News& news);
+
+  [[nodiscard]] PeerShare share(Time now) const;
+  [[nodiscard]] std::int64_t open() const { return static_cast<std::int64_t>(open_.size()); }
+  [[nodiscard]] const std::string& capacity_note() const { return capacity_.note; }
+  /// One way, by what requests took; 0 until some have.
+  [[nodiscard]] Duration forward_delay() const { return from_seconds(way_s_); }
+
+ private:
+  [[nodiscard]] std::int64_t slots() const { return capacity_.slots.value_or(options_.uncalibrated_slots); }
+  [[nodiscard]] double foreign(Time now) const;
+  [[nodiscard]] std::int64_t slots_about_to_be_free(Time now) const;
+  void forget_ended(Time now);
+
+  Fingerprint ours_;
+  PeerOptions options_;
+  std::multiset<Time> open_;  ///< dispatches of ours, by when
+  std::deque<Time> ended_;    ///< when dispatches of ours ended, as far back as a probe can reach
+
+  Time next_probe_{};
+  std::optional<Time> probing_since_;
+  int lost_ = 0;
+  bool seen_ = false;
+  bool ready_ = false;
+  Compatibility compatibility_;
+  CapacityPin pin_;
+  Capacity capacity_;
+  News news_;
+  double foreign_ = 0;
+  Time foreign_as_of_{};
+
+  double way_s_ = 0;      ///< mean of one way
+  double service_s_ = 0;  ///< mean of what a request takes there
+  std::int64_t took_ = 0;
+};
+
+}  // namespace evenkeel::peers
