@@ -169,7 +169,14 @@ Result<int> fleet_experiment(const CLI::App& command, const SimulateFlags& flags
   return run_experiment(experiment, flags.studies_dir, std::move(run), flags.json);
 }
 
+Result<int> peers(const CLI::App& command, const SimulateFlags& flags) {
+  if (auto ok = only_flags_of_peers(command); !ok) return tl::unexpected(ok.error());
+  const bool given = command.count("--policy") > 0;
+  return run_peers_experiment(flags.peers, given ? flags.policies : std::string(), flags.seed, flags.json);
+}
+
 Result<int> experiment(const CLI::App& command, const SimulateFlags& flags) {
+  if (flags.experiment == peers_experiment) return peers(command, flags);
   if (const auto found = simulation::find_fleet_experiment(flags.experiment)) {
     return fleet_experiment(command, flags, *found);
   }

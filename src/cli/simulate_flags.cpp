@@ -158,8 +158,11 @@ void add_experiment_flags(CLI::App& command, SimulateFlags& flags) {
   const Group studies(command, "Studies");
   auto* const experiment = studies.words(
       "--experiment", flags.experiment,
-      fmt::format("a named study, which writes a page and a picture: {}, {}",
-                  fmt::join(simulation::study_names(), ", "), fmt::join(simulation::fleet_experiment_names(), ", ")));
+      fmt::format(
+          "a named study, which writes a page and a picture: {}, {}; or {}: bursts on boxes that lend each other "
+          "capacity",
+          fmt::join(simulation::study_names(), ", "), fmt::join(simulation::fleet_experiment_names(), ", "),
+          peers_experiment));
   studies
       .whole("--trials", flags.trials, bounds::trials,
              fmt::format("of an experiment with a fleet's memory: {}; default: its own number",
@@ -187,10 +190,32 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags) {
   add_routing_flags(command, flags);
   add_run_flags(command, flags);
   add_experiment_flags(command, flags);
+  add_peers_flags(command, flags.peers);
 }
 
 Result<void> only_flags_of_experiments(const CLI::App& command) {
   constexpr std::array<std::string_view, 6> allowed = {"studies-dir", "steps", "seeds", "seed", "jobs", "json"};
+  return only_flags(command, allowed);
+}
+
+Result<void> only_flags_of_peers(const CLI::App& command) {
+  constexpr std::array<std::string_view, 17> allowed = {"boxes",
+                                                        "burst",
+                                                        "tokens",
+                                                        "rounds",
+                                                        "policy",
+                                                        "rates",
+                                                        "warm-up",
+                                                        "exchange",
+                                                        "entry",
+                                                        "gap-ms",
+                                                        "spacing-ms",
+                                                        "start-ms",
+                                                        "probe-round-trip-ms",
+                                                        "forward-delay-ms",
+                                                        "gauge-lag-ms",
+                                                        "seed",
+                                                        "json"};
   return only_flags(command, allowed);
 }
 

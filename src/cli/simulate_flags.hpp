@@ -6,6 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/simulate_peers.hpp"
 #include "simulation/options.hpp"
 
 namespace evenkeel::cli {
@@ -23,6 +24,7 @@ struct SimulateFlags {
   std::string plot;
   std::string experiment;
   std::string studies_dir = "docs/studies";
+  PeersFlags peers;
 };
 
 /// Adds the flags with their bounds, and what each needs or excludes. `flags` must outlive the parsing.
@@ -32,5 +34,7 @@ void add_simulate_flags(CLI::App& command, SimulateFlags& flags);
 [[nodiscard]] Result<void> only_flags_of_experiments(const CLI::App& command);
 /// The same of an experiment with a fleet's memory.
 [[nodiscard]] Result<void> only_flags_of_fleet_experiments(const CLI::App& command);
+/// The same of the experiment with peers.
+[[nodiscard]] Result<void> only_flags_of_peers(const CLI::App& command);
 
 }  // namespace evenkeel::cli

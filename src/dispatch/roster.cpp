@@ -98,7 +98,8 @@ void Roster::note_history(Time now, Duration lifetime) {
     history.emplace_back(now, books_.count(record->books.leases_ended()));
     while (history.size() > 1 && now - history.front().first > history_span) history.pop_front();
     note_change(*record, now);
-    if (record->foreign_requests > 0 && now - record->reported > lifetime) {
+    const bool shared = record->slots > 0;  // how old its load may get is for whoever shares it to say
+    if (!shared && record->foreign_requests > 0 && now - record->reported > lifetime) {
       record->foreign_requests = 0;
       record->foreign_tokens = Tokens();
     }

@@ -202,6 +202,7 @@ void PeerRouter::sent_back(std::size_t id, std::size_t from, const std::optional
   const auto open = open_.find(id);
   if (open == open_.end()) return;  // cancelled meanwhile
   peer.ended(open->second.dispatched, world_.now());
+  world_.request(id).hops = 0;  // it is here again
   open->second.lease.end(fleet::Outcome::back_pressure);
   ask(id, box_);
   probe_who_is_due();

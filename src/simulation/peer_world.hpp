@@ -41,7 +41,7 @@ struct PeerRequest {
   std::size_t served = 0;       ///< box, once started
   peers::RouteReason reason = peers::RouteReason::none;
   bool ahead = false;  ///< it was forwarded before a slot was free there
-  int hops = 0;        ///< times it went from one router to another, returns not counted
+  int hops = 0;        ///< times it went from one router to another, but for what came back
   bool refused = false;
   bool cancelled = false;
   bool direct = false;  ///< it came to the engine past all routers

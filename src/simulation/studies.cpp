@@ -42,6 +42,7 @@ Result<Study> find_study(std::string_view name) {
   if (entry != entries.end()) return entry->make();
   std::vector<std::string_view> all(names.begin(), names.end());
   all.insert(all.end(), fleet_experiment_names().begin(), fleet_experiment_names().end());
+  all.emplace_back("peers");
   const std::string_view near = nearest_name(name, all);
   return failure(fmt::format("--experiment \"{}\" is not known{}; allowed: {}", name,
                              near.empty() ? "" : fmt::format(" (did you mean {}?)", near), fmt::join(all, ", ")));
