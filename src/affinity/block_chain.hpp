@@ -49,6 +49,9 @@ inline constexpr std::size_t default_block_bytes = 256;
 /// XXH3 over each link, seeded with the hash before it: several GB/s.
 void append_text_chain(std::string_view text, std::size_t block_bytes, std::uint64_t seed,
                        std::vector<ChainHash>& chain);
+/// Of the parts as if they stood one behind another.
+void append_text_chain(std::span<const std::string_view> parts, std::size_t block_bytes, std::uint64_t seed,
+                       std::vector<ChainHash>& chain);
 
 /// As above of blocks that have ids already: of a trace, or tokens.
 void append_id_chain(std::span<const std::uint64_t> ids, std::uint64_t seed, std::vector<ChainHash>& chain);

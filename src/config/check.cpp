@@ -81,6 +81,23 @@ bool forecasts(const ServeSettings& s) {
   return !policy || (*policy)->forecasts() != nullptr;
 }
 
+/// Whether somebody who places requests makes something of what prefix caches hold.
+bool wants_hits(const ServeSettings& s) {
+  if (std::any_of(s.workers.begin(), s.workers.end(), [](const auto& worker) { return worker.role == "prefill"; })) {
+    return true;
+  }
+  const auto policy = routing::make_policy(s.policy);
+  return !policy || (*policy)->wants_hits();
+}
+
+bool changes_prefix(const ServeSettings& s) {
+  const PrefixSettings defaults;
+  const bool worker =
+      std::any_of(s.workers.begin(), s.workers.end(), [](const auto& each) { return each.prefix_cache_tokens >= 0; });
+  return worker || s.prefix.cache_tokens != defaults.cache_tokens || s.prefix.blocks != defaults.blocks ||
+         s.prefix.lifetime != defaults.lifetime;
+}
+
 /// Settings that were changed and can have no effect, or contradict each other. A default that another
 /// setting overrules is nobody's mistake and passes.
 Result<void> check_combinations(const ServeSettings& s) {
@@ -113,6 +130,13 @@ Result<void> check_combinations(const ServeSettings& s) {
       ineffective(s.forecast_file != defaults.forecast_file, s.forecast_file != "off" && !forecasts(s),
                   fmt::format("forecast_file has no effect with policy \"{}\", which makes no forecasts (allowed with: "
                               "brh, ioh, with a horizon over 0)",
+                              s.policy)),
+      ineffective(changes_prefix(s), s.prefix.bytes == Bytes(0),
+                  "settings of prefix caches have no effect with prefix.bytes = 0"),
+      ineffective(changes_prefix(s) || (s.prefix.bytes != defaults.prefix.bytes && s.prefix.bytes != Bytes(0)),
+                  !wants_hits(s),
+                  fmt::format("settings of prefix caches have no effect with policy \"{}\" (allowed with: auto, "
+                              "least_wait, longest_prefix, or workers of role prefill)",
                               s.policy)),
       require(!s.record.empty(), "record is empty (allowed: a file, or \"off\")"),
       require(s.record == "off" || s.record != s.access_log,

@@ -82,6 +82,10 @@ std::string describe_limits(const ServeSettings& s) {
   out += fmt::format("in flight     {} a worker\n", s.max_in_flight == 0
                                                         ? "as its engine tells, else the default of its kind"
                                                         : fmt::format("{}", s.max_in_flight));
+  out += s.prefix.bytes == Bytes(0)
+             ? std::string("prefixes      not looked at\n")
+             : fmt::format("prefixes      the first {} of a prompt, {} blocks, {} each\n", format_bytes(s.prefix.bytes),
+                           s.prefix.blocks, format_duration(s.prefix.lifetime));
   out += s.retry.attempts == 1 ? std::string("retries       off\n")
                                : fmt::format("retries       {} attempts, {:g} % of requests, pause {} to {}\n",
                                              s.retry.attempts, s.retry.budget * 100, format_duration(s.retry.backoff),

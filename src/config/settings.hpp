@@ -23,8 +23,10 @@ struct WorkerSetting {
   bool sync = true;           ///< off: its ranks step on their own
   std::string role = "both";  ///< both, prefill, decode
   std::int64_t bootstrap_port = 0;  ///< where decode engines meet an SGLang prefill engine; 0 = what it tells
-  std::string api_key_file;         ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;          ///< the same, from the environment
+  /// Tokens that its prefix cache holds, of each rank; 0 = it has none, -1 = the fleet's setting.
+  std::int64_t prefix_cache_tokens = -1;
+  std::string api_key_file;  ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;   ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
@@ -68,6 +70,14 @@ struct PoolSettings {
   std::int64_t overtake_cap = -1;  ///< 0 = none; -1 = the policy's own bound, else the dispatcher's default
 };
 
+/// What is kept account of to send prompts where their beginning is in a prefix cache.
+struct PrefixSettings {
+  Bytes bytes{512LL << 10U};                  ///< of a prompt's beginning that are looked at; 0 = off
+  std::int64_t cache_tokens = -1;             ///< of a worker that has no number of its own; -1 = what its engine says
+  std::int64_t blocks = 1 << 20;              ///< of the index, of all workers together
+  Duration lifetime = std::chrono::hours(1);  ///< a block is believed in for so long after it was last asked for
+};
+
 struct LimitSettings {
   Bytes head{64LL << 10U};
   Bytes body{64LL << 20U};
@@ -98,6 +108,7 @@ struct ServeSettings {
   RetrySettings retry;
   HealthSettings health;
   PoolSettings pool;
+  PrefixSettings prefix;
   LimitSettings limits;
   std::string access_log = "off";     ///< a file, "-" for standard output, or "off"
   std::string record = "off";         ///< a file for all that decisions rest on, or "off"

@@ -194,6 +194,22 @@ vector<Setting<PoolSettings>> pool_entries() {
   };
 }
 
+vector<Setting<PrefixSettings>> prefix_entries() {
+  using P = PrefixSettings;
+  constexpr std::int64_t most_blocks = 1 << 26;
+  return {
+      {"prefix", "bytes", "--prefix-bytes", number<P, Bytes>(&P::bytes, Bytes(0), Bytes(16LL << 20U)),
+       "Of a prompt's beginning that are looked at, to send it where it is in a prefix cache; 0 = not done, see "
+       "docs/affinity.md"},
+      {"prefix", "cache_tokens", "--prefix-cache-tokens", number<P, std::int64_t>(&P::cache_tokens, -1, many),
+       "Tokens that each worker's prefix cache holds, of each rank; 0 = it has none, -1 = what its engine says"},
+      {"prefix", "blocks", "--prefix-blocks", number<P, std::int64_t>(&P::blocks, 0, most_blocks),
+       "Blocks of 256 bytes that are kept account of, of all workers together; some 51 bytes each"},
+      {"prefix", "lifetime", "--prefix-lifetime", number<P, Duration>(&P::lifetime, 1s, day),
+       "How long a block is believed in after it was last asked for"},
+  };
+}
+
 vector<Setting<LimitSettings>> limit_entries() {
   using L = LimitSettings;
   constexpr Bytes gibibyte{1LL << 30U};
@@ -223,6 +239,7 @@ vector<Setting<ServeSettings>> whole_table() {
   lift(all, "retry", &ServeSettings::retry, retry_entries());
   lift(all, "health", &ServeSettings::health, health_entries());
   lift(all, "pool", &ServeSettings::pool, pool_entries());
+  lift(all, "prefix", &ServeSettings::prefix, prefix_entries());
   lift(all, "limits", &ServeSettings::limits, limit_entries());
   return all;
 }
@@ -257,6 +274,8 @@ std::span<const Setting<WorkerSetting>> worker_table() {
        "Which part of a request it does, see docs/prefill-decode.md"},
       {"workers", "bootstrap_port", "", number<W, std::int64_t>(&W::bootstrap_port, 0, 65535),
        "Where decode workers meet it, with role = prefill of SGLang; 0 = what it tells, else 8998"},
+      {"workers", "prefix_cache_tokens", "", number<W, std::int64_t>(&W::prefix_cache_tokens, -1, many),
+       "Tokens that its prefix cache holds, of each rank; 0 = it has none, -1 = the cache_tokens of [prefix]"},
       {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };

@@ -122,12 +122,26 @@ void Dispatcher::report(WorkerId id, const EngineReport& report) {
 
 void Dispatcher::set_prefix_cache(WorkerId id, std::size_t blocks) {
   const Turn turn(*this, ask::SetPrefixCache{id, blocks});
-  prefixes_.set_cache(id, blocks);
+  prefixes_.set_cache(id, wants_hits(roster_.get(id).spec.role) ? blocks : 0);
 }
 
 void Dispatcher::forget_prefixes(WorkerId id) {
   const Turn turn(*this, ask::ForgetPrefixes{id});
   prefixes_.forget(id);
+}
+
+bool Dispatcher::wants_hits(fleet::Role role) const {
+  return role == fleet::Role::prefill ? prefill_policy_.wants_hits() : policy_->wants_hits();
+}
+
+PrefixStatus Dispatcher::prefixes(WorkerId id) const {
+  const std::lock_guard lock(mutex_);
+  return prefixes_.status(id);
+}
+
+std::size_t Dispatcher::prefix_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return prefixes_.memory_bytes();
 }
 
 void Dispatcher::recall(ModelId model, std::span<const forecast::EndedRequest> ended) {
@@ -167,6 +181,7 @@ std::vector<WorkerStatus> Dispatcher::workers() const {
     status.leases_begun = record->books.leases_begun();
     status.generated_ever = record->books.generated_ever();
     status.sound = record->books.sound();
+    status.prefixes = prefixes_.status(record->id);
     all.push_back(std::move(status));
   }
   return all;
@@ -249,6 +264,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   receipt.waited = now - arrived;
   receipt.signal_age = worker.reported == Time::min() ? Duration(-1) : now - worker.reported;
   receipt.attempt = submission.attempt;
+  if (submission.prefix || submission.told_hits) receipt.expected_hit = hit;
   if (tape_ != nullptr) tape_->placed(id, worker.id, reason);
   return granted;
 }

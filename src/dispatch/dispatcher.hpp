@@ -40,7 +40,7 @@ struct DispatcherOptions {
   /// A turn that has held the lock for so long leaves the rest of its planning to another. Needs an alarm.
   Duration turn_budget = std::chrono::microseconds(50);
   double mean_output = 256;                   ///< output tokens a request is taken to have until some have ended; > 0
-  affinity::PrefixIndexOptions prefix_index;  ///< kept only for a policy that wants_hits()
+  affinity::PrefixIndexOptions prefix_index;  ///< of workers that have a prefix cache and a policy that wants_hits()
 };
 
 inline constexpr int default_overtake_cap = 64;
@@ -60,6 +60,7 @@ struct WorkerStatus {
   std::uint64_t leases_begun = 0;
   std::int64_t generated_ever = 0;
   bool sound = true;
+  PrefixStatus prefixes;
 };
 
 struct PoolStatus {
@@ -95,6 +96,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// none. An engine that was started anew has lost them: forget_prefixes().
   void set_prefix_cache(WorkerId id, std::size_t blocks);
   void forget_prefixes(WorkerId id);
+  /// Whether who places requests on workers of that role makes something of hits; else no account is kept of them.
+  [[nodiscard]] bool wants_hits(fleet::Role role) const;
+  [[nodiscard]] PrefixStatus prefixes(WorkerId id) const;
+  [[nodiscard]] std::size_t prefix_bytes() const;  ///< that the index takes
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
   [[nodiscard]] bool routable(ModelId model) const;
 

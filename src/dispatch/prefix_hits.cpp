@@ -6,9 +6,28 @@
 namespace evenkeel::dispatch {
 
 void PrefixHits::set_cache(WorkerId worker, std::size_t blocks) {
-  if (!wanted_) return;
+  if (blocks == 0 && index_.capacity(worker) == 0) return;
   index_.set_capacity(worker, blocks);
   if (blocks > 0) workers_ = std::max(workers_, std::size_t{worker.value} + 1);
+  noted_.resize(workers_);
+}
+
+void PrefixHits::forget(WorkerId worker) {
+  index_.forget(worker);
+  if (worker.value < noted_.size()) ++noted_[worker.value].forgotten;
+}
+
+void PrefixHits::placed(WorkerId worker, const Submission& what, Time now) {
+  if (!on() || !what.prefix) return;
+  index_.insert(worker, what.prefix->links, now);
+  if (worker.value >= noted_.size()) return;
+  double& mean = noted_[worker.value].block_tokens;
+  mean += (what.prefix->block_tokens - mean) / (mean == 0 ? 1 : 64);
+}
+
+PrefixStatus PrefixHits::status(WorkerId worker) const {
+  const Noted noted = worker.value < noted_.size() ? noted_[worker.value] : Noted{};
+  return {index_.blocks(worker), index_.capacity(worker), noted.block_tokens, noted.forgotten};
 }
 
 void PrefixHits::look_up(const Submission& what, std::vector<std::uint32_t>& held) const {

@@ -11,17 +11,25 @@
 
 namespace evenkeel::dispatch {
 
+/// What is known of a worker's prefix cache.
+struct PrefixStatus {
+  std::size_t blocks = 0;       ///< held, as far as is known
+  std::size_t capacity = 0;     ///< that are kept account of; 0: of none
+  double block_tokens = 0;      ///< of what was placed there lately, a mean over some 64 prompts; 0: nothing was
+  std::uint64_t forgotten = 0;  ///< times that all of it was forgotten
+};
+
 /// What the dispatcher knows of prefix caches, and how it shows it to a policy. Guarded by the dispatcher's lock. While
-/// no worker has a prefix cache, or no policy asks, all of it is free of cost.
+/// no worker has a prefix cache that is kept account of, all of it is free of cost.
 class PrefixHits {
  public:
   PrefixHits(affinity::PrefixIndexOptions options, bool wanted) : index_(options), wanted_(wanted) {}
 
   void set_cache(WorkerId worker, std::size_t blocks);
-  void forget(WorkerId worker) { index_.forget(worker); }
-  void placed(WorkerId worker, const Submission& what, Time now) {
-    if (on() && what.prefix) index_.insert(worker, what.prefix->links, now);
-  }
+  void forget(WorkerId worker);
+  void placed(WorkerId worker, const Submission& what, Time now);
+  [[nodiscard]] PrefixStatus status(WorkerId worker) const;
+  [[nodiscard]] std::size_t memory_bytes() const { return index_.memory_bytes(); }
   void expire(Time now) {
     if (on()) index_.expire(now);
   }
@@ -40,12 +48,17 @@ class PrefixHits {
   [[nodiscard]] std::span<const Tokens> view(std::size_t i) const;
 
  private:
-  [[nodiscard]] bool on() const { return wanted_ && (workers_ > 0 || told_); }
+  [[nodiscard]] bool on() const { return workers_ > 0 || (wanted_ && told_); }
 
   affinity::PrefixIndex index_;
-  const bool wanted_;
+  const bool wanted_;  ///< by the policy; whoever sets a cache knows that by himself
   bool told_ = false;
   std::size_t workers_ = 0;  ///< ids that are looked up: one more than the largest that has a cache
+  struct Noted {
+    double block_tokens = 0;
+    std::uint64_t forgotten = 0;
+  };
+  std::vector<Noted> noted_;  ///< by worker, as of PrefixStatus
   std::span<const fleet::WorkerView> view_of_;
   std::vector<Tokens> hits_;         ///< of all views, one behind another
   std::vector<std::uint32_t> held_;  ///< scratch

@@ -35,6 +35,9 @@ struct Report {
   std::optional<Tokens> kv_capacity;
   std::optional<std::int64_t> slots;        ///< requests it runs at once before it queues or refuses
   std::optional<double> preemptions_total;  ///< since the engine started; falls when it restarts
+  std::optional<bool> prefix_caching;       ///< whether KV of ended requests is found again by later ones
+  std::optional<double> prompt_total;       ///< prompt tokens since the engine started; falls when it restarts
+  std::optional<double> started;            ///< when its process did, Unix seconds
 
   [[nodiscard]] bool any() const;
 };

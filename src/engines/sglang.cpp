@@ -19,8 +19,10 @@ constexpr std::array<std::string_view, 1> waiting = {"sglang:num_queue_reqs"};
 constexpr std::array<std::string_view, 2> kv_used = {"sglang:kv_used_tokens", "sglang:num_used_tokens"};
 constexpr std::array<std::string_view, 1> kv_capacity = {"sglang:max_total_num_tokens"};
 constexpr std::array<std::string_view, 1> retractions = {"sglang:num_retracted_requests_total"};
-constexpr std::array<std::string_view, 6> wanted = {running[0], waiting[0],     kv_used[0],
-                                                    kv_used[1], kv_capacity[0], retractions[0]};
+constexpr std::array<std::string_view, 1> prompts = {"sglang:prompt_tokens_total"};
+constexpr std::array<std::string_view, 1> started = {"process_start_time_seconds"};
+constexpr std::array<std::string_view, 8> wanted = {running[0],     waiting[0],     kv_used[0], kv_used[1],
+                                                    kv_capacity[0], retractions[0], prompts[0], started[0]};
 
 using ByNumber = std::map<std::uint32_t, Report>;
 
@@ -33,6 +35,8 @@ void read_metrics(const std::string& body, Report& report, ByNumber& ranks) {
   report.kv_used = tokens_of(series.sum(kv_used));
   report.kv_capacity = tokens_of(series.sum(kv_capacity));
   report.preemptions_total = series.sum(retractions);
+  report.prompt_total = series.sum(prompts);
+  report.started = series.sum(started);
   const Series::ByRank* known = series.find(running);
   if (known == nullptr) return;
   for (const RankLabel& label : numbered(*known)) {
@@ -42,6 +46,7 @@ void read_metrics(const std::string& body, Report& report, ByNumber& ranks) {
     rank.kv_used = tokens_of(series.of(kv_used, label.text));
     rank.kv_capacity = tokens_of(series.of(kv_capacity, label.text));
     rank.preemptions_total = series.of(retractions, label.text);
+    rank.started = report.started;
   }
 }
 
@@ -110,8 +115,13 @@ class Sglang final : public Adapter {
     ByNumber ranks;
     if (bodies.size() > 1) read_metrics(bodies[1], reading.whole, ranks);
     if (!bodies.empty()) read_loads(bodies[0], reading.whole, ranks);
+    // Its radix cache is on unless it was started without, which no page tells.
+    if (reading.whole.kv_capacity) reading.whole.prefix_caching = true;
     if (ranks.size() > max_ranks) return reading;
-    for (const auto& [number, report] : ranks) reading.ranks.push_back({number, report});
+    for (auto& [number, report] : ranks) {
+      if (report.kv_capacity) report.prefix_caching = true;
+      reading.ranks.push_back({number, report});
+    }
     return reading;
   }
 };

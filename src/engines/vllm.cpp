@@ -16,12 +16,20 @@ constexpr std::array<std::string_view, 1> waiting = {"vllm:num_requests_waiting"
 constexpr std::array<std::string_view, 1> swapped = {"vllm:num_requests_swapped"};
 constexpr std::array<std::string_view, 2> kv_usage = {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"};
 constexpr std::array<std::string_view, 2> preemptions = {"vllm:num_preemptions_total", "vllm:num_preemptions"};
-constexpr std::array<std::string_view, 7> wanted = {running[0],  waiting[0],     swapped[0],    kv_usage[0],
-                                                    kv_usage[1], preemptions[0], preemptions[1]};
+constexpr std::array<std::string_view, 2> prompts = {"vllm:prompt_tokens_total", "vllm:prompt_tokens"};
+constexpr std::array<std::string_view, 1> started = {"process_start_time_seconds"};
+constexpr std::array<std::string_view, 10> wanted = {running[0],  waiting[0],     swapped[0],     kv_usage[0],
+                                                     kv_usage[1], preemptions[0], preemptions[1], prompts[0],
+                                                     prompts[1],  started[0]};
 constexpr std::string_view cache_config = "vllm:cache_config_info";
 constexpr std::array<Scrape, 1> pages = {Scrape{"/metrics"}};
 
-using Capacities = std::map<std::string, std::optional<double>>;
+/// What an engine says of its KV cache.
+struct Cache {
+  std::optional<double> capacity;  ///< tokens
+  std::optional<bool> prefix_caching;
+};
+using Caches = std::map<std::string, Cache>;
 
 std::optional<double> whole_label(std::string_view labels, std::string_view name) {
   const auto text = label(labels, name);
@@ -38,55 +46,68 @@ std::optional<double> capacity_of(std::string_view labels) {
   return (*blocks - 1) * *block_size;
 }
 
-Capacities capacities(std::string_view page) {
-  Capacities found;
+/// Python's True and False; None and whatever else say nothing.
+std::optional<bool> prefix_caching_of(std::string_view labels) {
+  const auto text = label(labels, "enable_prefix_caching");
+  if (text == "True") return true;
+  return text == "False" ? std::optional(false) : std::nullopt;
+}
+
+Caches caches(std::string_view page) {
+  Caches found;
   if (page.size() > max_metrics_bytes) return found;
   while (const auto sample = next_sample(page)) {
-    if (sample->name == cache_config) found[label(sample->labels, "engine").value_or("")] = capacity_of(sample->labels);
+    if (sample->name != cache_config) continue;
+    found[label(sample->labels, "engine").value_or("")] = {capacity_of(sample->labels),
+                                                           prefix_caching_of(sample->labels)};
   }
   return found;
 }
 
-std::optional<double> capacity_for(const Capacities& all, const std::string& engine) {
+Cache cache_of(const Caches& all, const std::string& engine) {
   if (const auto at = all.find(engine); at != all.end()) return at->second;
   // Versions that do not label the configuration have one engine kind behind all series.
   const auto unlabelled = all.find("");
-  return unlabelled == all.end() ? std::nullopt : unlabelled->second;
+  return unlabelled == all.end() ? Cache{} : unlabelled->second;
 }
 
 std::optional<double> held(std::optional<double> share, std::optional<double> capacity) {
   return share && *share <= 1 && capacity ? std::optional(*share * *capacity) : std::nullopt;
 }
 
-void read_kv(const Series& series, const Capacities& all, Report& report) {
+void read_kv(const Series& series, const Caches& all, Report& report) {
   Sum used;
   Sum capacity;
   const Series::ByRank* usage = series.find(kv_usage);
   if (usage == nullptr) {
-    for (const auto& [engine, tokens] : all) capacity.add(tokens);
+    for (const auto& [engine, cache] : all) capacity.add(cache.capacity);
   } else {
     for (const auto& [engine, share] : *usage) {
-      const auto tokens = capacity_for(all, engine);
+      const auto tokens = cache_of(all, engine).capacity;
       capacity.add(tokens);
       used.add(held(share, tokens));
     }
   }
   report.kv_used = tokens_of(used.get());
   report.kv_capacity = tokens_of(capacity.get());
+  if (!all.empty()) report.prefix_caching = all.begin()->second.prefix_caching;
 }
 
-Report read_rank(const Series& series, const Capacities& all, const std::string& engine) {
+Report read_rank(const Series& series, const Caches& all, const std::string& engine) {
   Report report;
   report.running = series.of(running, engine);
   report.waiting = series.of(waiting, engine);
   report.preemptions_total = series.of(preemptions, engine);
-  const auto capacity = capacity_for(all, engine);
-  report.kv_capacity = tokens_of(capacity);
-  report.kv_used = tokens_of(held(series.of(kv_usage, engine), capacity));
+  const Cache cache = cache_of(all, engine);
+  report.kv_capacity = tokens_of(cache.capacity);
+  report.kv_used = tokens_of(held(series.of(kv_usage, engine), cache.capacity));
+  report.prefix_caching = cache.prefix_caching;
+  report.prompt_total = series.of(prompts, engine);
+  report.started = series.sum(started);  // one process tells of all
   return report;
 }
 
-std::vector<RankReport> read_ranks(const Series& series, const Capacities& all) {
+std::vector<RankReport> read_ranks(const Series& series, const Caches& all) {
   std::vector<RankReport> ranks;
   const Series::ByRank* known = series.find(running);
   if (known == nullptr) return ranks;
@@ -116,9 +137,11 @@ class Vllm final : public Adapter {
       report.waiting = out ? std::optional(*report.waiting + *out) : std::nullopt;
     }
     report.preemptions_total = series.sum(preemptions);
-    const Capacities capacity = capacities(bodies[0]);
-    read_kv(series, capacity, report);
-    reading.ranks = read_ranks(series, capacity);
+    report.prompt_total = series.sum(prompts);
+    report.started = series.sum(started);
+    const Caches all = caches(bodies[0]);
+    read_kv(series, all, report);
+    reading.ranks = read_ranks(series, all);
     return reading;
   }
 };

@@ -130,6 +130,8 @@ struct Receipt {
   Duration waited{};
   Duration signal_age{};  ///< as of WorkerView
   int attempt = 1;
+  /// Tokens of the prompt that are expected in the worker's prefix cache; nothing where that was not looked up.
+  std::optional<Tokens> expected_hit;
 };
 
 }  // namespace evenkeel::fleet

@@ -80,6 +80,11 @@ std::size_t last_usage_key(std::string_view in, std::size_t end) {
   }
 }
 
+/// At the second level: in prompt_tokens_details, or input_tokens_details by its other name.
+void note_detail(std::string_view name, std::string_view value, Usage& own) {
+  if (name == "cached_tokens") own.cached = leading_number(value);
+}
+
 void note_count(std::string_view name, std::string_view value, Usage& own, Usage& other) {
   switch (name.size()) {
     case 12:
@@ -96,8 +101,9 @@ void note_count(std::string_view name, std::string_view value, Usage& own, Usage
   }
 }
 
-/// The counts at the first level of the object that `text` begins with (details below it hold others), -1 where it
-/// has none. Nothing if the object does not end in `text`.
+/// The counts at the first level of the object that `text` begins with (details below it hold others, of which only
+/// what was found in a prefix cache is of interest), -1 where it has none. Nothing if the object does not end in
+/// `text`.
 std::optional<Usage> read_counts(std::string_view text) {
   Usage own{-1, -1}, other{-1, -1};
   int depth = 0;
@@ -114,16 +120,19 @@ std::optional<Usage> read_counts(std::string_view text) {
       case '}':
       case ']':
         if (--depth == 0)
-          return Usage{own.prompt < 0 ? other.prompt : own.prompt, own.output < 0 ? other.output : own.output};
+          return Usage{own.prompt < 0 ? other.prompt : own.prompt, own.output < 0 ? other.output : own.output,
+                       own.cached};
         break;
       case '"': {
         const std::size_t close = closing_quote(text, at + 1);
         if (close == npos) return std::nullopt;
         const std::string_view name = text.substr(at + 1, close - at - 1);
         at = close;
-        if (depth != 1) break;
+        if (depth > 2) break;
         const auto rest = behind_blanks(text.substr(at + 1));
-        if (!rest.empty() && rest.front() == ':') note_count(name, behind_blanks(rest.substr(1)), own, other);
+        if (rest.empty() || rest.front() != ':') break;
+        const auto value = behind_blanks(rest.substr(1));
+        depth == 1 ? note_count(name, value, own, other) : note_detail(name, value, own);
         break;
       }
       default: break;
@@ -266,6 +275,7 @@ StreamScan::Kind StreamScan::see_messages(std::string_view name, std::string_vie
     Usage merged = usage_.value_or(Usage{});
     merged.prompt = std::max(merged.prompt, usage->prompt);
     merged.output = std::max(merged.output, usage->output);
+    merged.cached = std::max(merged.cached, usage->cached);
     usage_ = merged;
   }
   return Kind::other;

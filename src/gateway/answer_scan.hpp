@@ -14,6 +14,7 @@ namespace evenkeel::gateway {
 struct Usage {
   std::int64_t prompt = 0;
   std::int64_t output = 0;
+  std::int64_t cached = -1;  ///< of the prompt, found in the engine's prefix cache; -1 = not told
 };
 
 /// The last `"usage":{...}` object in `json` with its counts, in OpenAI's names or Anthropic's and Responses'

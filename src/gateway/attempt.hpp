@@ -93,6 +93,7 @@ class Attempt {
   void cut_stream(std::string_view message);
   void flush_out();
   void note_first_byte();
+  void note_cached(std::int64_t told);
   void settle_usage(const std::optional<Usage>& usage);
   void gathered_beside(bool reusable);
   void remember_response_id(std::string_view bytes);

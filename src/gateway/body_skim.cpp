@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/scan.hpp"
+#include "gateway/hash_text.hpp"
 
 namespace evenkeel::gateway {
 
@@ -256,8 +257,10 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
     case 5:
       if (key == "model") return Member::model;
       if (key == "input") return Member::text;
+      if (key == "tools") return Member::tools;
       break;
     case 6:
+      if (key == "system") return Member::preface;
       if (key == "stream") return Member::stream;
       if (key == "prompt") return Member::text;
       break;
@@ -267,6 +270,13 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
       break;
     case 10:
       if (key == "session_id") return Member::session;
+      if (key == "cache_salt") return Member::salt;
+      break;
+    case 9:
+      if (key == "extra_key" || key == "lora_path") return Member::salt;
+      break;
+    case 12:
+      if (key == "instructions") return Member::preface;
       break;
     default: break;
   }
@@ -316,7 +326,8 @@ void BodySkim::begin_value(char first) {
 }
 
 const char* BodySkim::take_string(const char* at, const char* end) {
-  const bool wanted = member_ == Member::model || member_ == Member::session || member_ == Member::user;
+  const bool wanted =
+      member_ == Member::model || member_ == Member::session || member_ == Member::user || member_ == Member::salt;
   const char* const close = find_close(at, end);
   if (close == nullptr) {
     if (wanted) keep(at, end);
@@ -376,6 +387,14 @@ void BodySkim::end_value(std::uint64_t end, std::string_view text) {
       facts_.list_prompts = std::max<std::uint64_t>(facts_.list_prompts, 1);
       facts_.prompt_ids = ids_only_ && facts_.prompt_ids > 0 ? facts_.prompt_ids + 1 : 0;
       ids_only_ = first_value_in_list_ = false;
+      break;
+    case Member::tools:
+    case Member::preface:
+      (member_ == Member::tools ? facts_.tools : facts_.preface) = {value_begin_, end};
+      facts_.text_bytes += end - value_begin_;
+      break;
+    case Member::salt:
+      if (state_ == State::in_string) facts_.salt += hash_text(text, 1);
       break;
     case Member::forbidden:
       blanks_.back().end = end;

@@ -34,8 +34,11 @@ class BodySkim {
     std::int64_t sequences = 1;      ///< n
     std::uint64_t list_prompts = 1;  ///< prompts in a list of strings or of lists
     std::string session;             ///< session_id, else user; decoded, cut at 256 bytes
-    std::uint64_t text_bytes = 0;    ///< of prompt, messages, input: JSON bytes less media
-    Range text;                      ///< the value of the last of them
+    std::uint64_t text_bytes = 0;    ///< of prompt, messages, input, tools, system, instructions: JSON bytes less media
+    Range text;                      ///< the value of the last of prompt, messages and input
+    Range tools;                     ///< the value of tools, which stand in a prompt before all else
+    Range preface;                   ///< of system or instructions, which stand before the messages
+    std::uint64_t salt = 0;          ///< of what else must be alike for prompts to share KV (cache_salt); 0: nothing
     std::uint64_t prompt_ids = 0;    ///< in a prompt given as one list of token ids
     std::uint64_t media_parts = 0;   ///< data: and media URLs in messages or input
   };
@@ -76,7 +79,20 @@ class BodySkim {
     failed,
   };
 
-  enum class Member : std::uint8_t { other, model, stream, priority, sequences, session, user, text, forbidden };
+  enum class Member : std::uint8_t {
+    other,
+    model,
+    stream,
+    priority,
+    sequences,
+    session,
+    user,
+    text,
+    tools,
+    preface,
+    salt,
+    forbidden
+  };
 
   static constexpr std::uint32_t depth_limit = 512;
 

@@ -107,6 +107,7 @@ http::Task<bool> Connection::serve_one() {
   log_request(shard_, request);
   shard_.spares.give(request.id);
   shard_.spares.give(request.body);
+  shard_.spares.give(request.prefix);
   co_return delivered&& client_.keep_alive && !shard_.draining && client_.body == nullptr;
 }
 

@@ -151,6 +151,12 @@ void Exchange::describe() {
   submission_.client = request_.client;
   submission_.affinity_key = request_.affinity_key;
   submission_.prompt_key = request_.prompt_key;
+  submission_.prefix = request_.prefix;
+}
+
+void Exchange::take_receipt(const dispatch::Granted& granted) {
+  request_.receipt = granted.receipt;
+  if (granted.receipt.expected_hit) request_.expected_hit = granted.receipt.expected_hit;
 }
 
 http::Task<void> Exchange::run() {
@@ -178,7 +184,7 @@ http::Task<void> Exchange::run_whole() {
       continue;
     }
     ++request_.attempts;
-    request_.receipt = granted->receipt;
+    take_receipt(*granted);
     request_.worker = upstream->name;
     fleet::Lease lease = std::move(granted->lease);
     result = co_await try_worker(*upstream, lease);

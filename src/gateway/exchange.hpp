@@ -50,6 +50,7 @@ class Exchange {
   };
 
   void describe();
+  void take_receipt(const dispatch::Granted& granted);
   http::Task<void> run_whole();
   [[nodiscard]] dispatch::Decision ask(const dispatch::Submission& what, std::shared_ptr<PostedVerdict>& verdict);
   /// Until the dispatcher has told: then `decision` is its grant, or refused_ its refusal, or the client is gone.

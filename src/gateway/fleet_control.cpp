@@ -107,7 +107,10 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
 bool FleetControl::remove(std::string_view name) {
   auto [engine, workers] = named(name);
   if (engine == nullptr) return false;
-  for (const Worker* worker : workers) breakers_.set_draining(worker->id, true);
+  for (Worker* worker : workers) {
+    breakers_.set_draining(worker->id, true);
+    drop_cache(*worker);
+  }
   if (workers.size() < engine->workers.size()) {
     engine->dropped.insert(*workers.front()->rank);
     std::erase_if(engine->workers, [&](const Worker& worker) { return worker.name == name; });
@@ -182,7 +185,10 @@ void FleetControl::rebuild_map() {
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
   for (const auto& engine : engines_) {
     if (engine == nullptr) continue;
-    for (const Worker& worker : engine->workers) map->upstreams[worker.id.value] = worker.upstream;
+    for (const Worker& worker : engine->workers) {
+      map->upstreams[worker.id.value] = worker.upstream;
+      map->prefix_caches = map->prefix_caches || worker.cache_blocks > 0;
+    }
     map->undiscovered = map->undiscovered || !engine->discovered;
     const bool splits = (engine->role == fleet::Role::prefill || engine->meets()) && at_odds_with(*engine) == nullptr;
     for (const auto& card : engine->cards) {

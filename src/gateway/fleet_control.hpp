@@ -14,6 +14,7 @@
 #include "engines/adapter.hpp"
 #include "engines/discovery.hpp"
 #include "gateway/breakers.hpp"
+#include "gateway/cache_watch.hpp"
 #include "gateway/fleet_map.hpp"
 #include "gateway/learned_limit.hpp"
 #include "gateway/rank_judge.hpp"
@@ -69,13 +70,15 @@ class FleetControl {
 
  private:
   struct Worker {
-    WorkerId id;
+    WorkerId id{};
     std::optional<std::uint32_t> rank;
     std::string name;
     LearnedLimit limit;
-    std::shared_ptr<const Upstream> upstream;
+    CacheWatch cache;
+    std::size_t cache_blocks = 0;  ///< as the dispatcher was told
+    std::shared_ptr<const Upstream> upstream{};
     std::uint64_t refusals = 0;  ///< of its rank, as far as they were told
-    std::string complaint;
+    std::string complaint{};
   };
   struct Engine {
     std::uint32_t number = 0;  ///< its place in engines_
@@ -136,7 +139,10 @@ class FleetControl {
 
   // fleet_ranks.cpp: engines and their workers
   void take_reading(Engine& engine, const engines::Reading& reading, Time asked, Time received);
-  void take_report(Worker& worker, const engines::Report& report, Time asked, Time received);
+  /// What a report tells of a worker's prefix cache; of an engine that makes none an empty one.
+  void follow_cache(const Engine& engine, Worker& worker, const engines::Report& report);
+  void drop_cache(Worker& worker);
+  void take_report(const Engine& engine, Worker& worker, const engines::Report& report, Time asked, Time received);
   void count_ranks(Engine& engine, const std::vector<engines::RankReport>& told);
   void judge_ranks(Engine& engine, const std::vector<const engines::Report*>& reports, Time asked, Time received);
   void note_refusals(Engine& engine);

@@ -58,6 +58,7 @@ struct FleetMap {
   std::vector<config::Timeouts> timeouts;           ///< by ModelId
   std::vector<std::optional<Splitting>> splitting;  ///< by ModelId; nothing where requests go whole
   bool undiscovered = false;                        ///< a worker has not told its models yet
+  bool prefix_caches = false;                       ///< some worker has a prefix cache that is kept account of
 
   std::vector<std::int64_t> max_model_len;  ///< by ModelId; 0 = not told
 

@@ -41,6 +41,7 @@ http::Task<http::FetchResult> FleetControl::get(http::Fiber& fiber, Engine& engi
 void FleetControl::note_bad_probe(Engine& engine) {
   breakers_.probed(engine.workers.front().id, false);
   if (++engine.bad_probes < settings_.health.fall) return;
+  for (Worker& worker : engine.workers) worker.cache.unreachable();
   // What comes back may be another version with another number of ranks.
   if (!engine.ranks_declared) engine.ranks = 0;
   engine.other_ranks = 0;
@@ -227,6 +228,7 @@ http::Task<void> FleetControl::scrape(http::Fiber& fiber, Engine& engine) {
   const auto scrapes = engine.adapter->scrapes();
   if (scrapes.empty()) {
     if (engine.ranks == 0) engine.ranks = 1;
+    for (Worker& worker : engine.workers) follow_cache(engine, worker, {});
     co_return;
   }
   std::vector<std::string> bodies;

@@ -62,7 +62,11 @@ FleetControl::Worker FleetControl::make_worker(Engine& engine, std::optional<std
   const std::int64_t given = engine.setting.max_in_flight > 0 ? engine.setting.max_in_flight : settings_.max_in_flight;
   std::int64_t limit = given > 0 ? given : engine.adapter->default_max_in_flight();
   if (!rank && engine.ignores_rank) limit *= static_cast<std::int64_t>(engine.ranks);  // it was meant for each
-  Worker worker{{}, rank, rank ? fmt::format("{}@{}", engine.name, *rank) : engine.name, {limit, given > 0}, nullptr};
+  const std::int64_t own = engine.setting.prefix_cache_tokens;
+  Worker worker{.rank = rank,
+                .name = rank ? fmt::format("{}@{}", engine.name, *rank) : engine.name,
+                .limit = {limit, given > 0},
+                .cache = CacheWatch(own >= 0 ? own : settings_.prefix.cache_tokens)};
   std::vector<ModelId> models;
   for (const auto& model : engine.models) models.push_back(dispatched_id(engine, model));
   dispatch::WorkerSpec spec;
@@ -121,8 +125,10 @@ void FleetControl::replace_workers(Engine& engine, const RankNumbers& wanted) {
   // What is known of the engine passes on from a worker that it had.
   std::optional<WorkerId> beside;
   if (!before.empty()) beside = before.front().id;
-  for (const Worker& worker : before) {
-    if (std::find(wanted.begin(), wanted.end(), worker.rank) == wanted.end()) breakers_.set_draining(worker.id, true);
+  for (Worker& worker : before) {
+    if (std::find(wanted.begin(), wanted.end(), worker.rank) != wanted.end()) continue;
+    breakers_.set_draining(worker.id, true);
+    drop_cache(worker);
   }
   rebuild_map();  // shards must know a worker before it can be given to them
   for (const WorkerId id : added) {
@@ -159,20 +165,45 @@ void FleetControl::count_ranks(Engine& engine, const std::vector<engines::RankRe
 void FleetControl::take_reading(Engine& engine, const engines::Reading& reading, Time asked, Time received) {
   if (reading.whole.any() || !reading.ranks.empty()) count_ranks(engine, reading.ranks);
   apply_ranks(engine);
-  if (!engine.workers.front().rank) return take_report(engine.workers.front(), reading.whole, asked, received);
+  if (!engine.workers.front().rank) {
+    engines::Report whole = reading.whole;
+    if (reading.ranks.size() > 1) whole.prefix_caching = false;  // each has its own, and the engine chooses among them
+    return take_report(engine, engine.workers.front(), whole, asked, received);
+  }
   std::vector<const engines::Report*> reports(engine.ranks, nullptr);
   for (const auto& [number, report] : reading.ranks) {
     const std::size_t rank = number - reading.ranks.front().number;
     if (rank < reports.size()) reports[rank] = &report;
   }
   for (Worker& worker : engine.workers) {
-    if (const engines::Report* report = reports[*worker.rank]) take_report(worker, *report, asked, received);
+    if (const engines::Report* report = reports[*worker.rank]) take_report(engine, worker, *report, asked, received);
   }
   note_refusals(engine);
   judge_ranks(engine, reports, asked, received);
 }
 
-void FleetControl::take_report(Worker& worker, const engines::Report& report, Time asked, Time received) {
+void FleetControl::follow_cache(const Engine& engine, Worker& worker, const engines::Report& report) {
+  if (settings_.prefix.bytes == Bytes(0) || !dispatcher_.wants_hits(engine.role)) return;
+  if (worker.cache.see(report) && worker.cache_blocks > 0) {
+    dispatcher_.forget_prefixes(worker.id);
+    spdlog::info("worker {} was started anew: its prefix cache is taken to be empty", worker.name);
+  }
+  const std::size_t blocks = worker.cache.blocks(dispatcher_.prefixes(worker.id).block_tokens);
+  if (blocks == worker.cache_blocks) return;
+  dispatcher_.set_prefix_cache(worker.id, blocks);
+  const bool joins = (worker.cache_blocks == 0) != (blocks == 0);
+  worker.cache_blocks = blocks;
+  if (joins) rebuild_map();
+}
+
+void FleetControl::drop_cache(Worker& worker) {
+  if (worker.cache_blocks > 0) dispatcher_.set_prefix_cache(worker.id, 0);
+  worker.cache_blocks = 0;
+}
+
+void FleetControl::take_report(const Engine& engine, Worker& worker, const engines::Report& report, Time asked,
+                               Time received) {
+  follow_cache(engine, worker, report);
   bool preempted = false;
   if (worker.limit.learn(report, preempted)) dispatcher_.set_max_in_flight(worker.id, worker.limit.value());
   if (preempted) {

@@ -107,6 +107,9 @@ void write_receipt(HeadWriter& out, const Request& request) {
     }
     out << "\r\n";
   }
+  if (request.expected_hit) {
+    out << "X-Evenkeel-Expected-Hit-Tokens: " << static_cast<std::uint64_t>(request.expected_hit->value()) << "\r\n";
+  }
   if (!request.prefill_worker.empty() || request.kept_whole) {
     out << "X-Evenkeel-Prefill-Worker: " << (request.kept_whole ? "none" : request.prefill_worker) << "\r\n";
   }

@@ -9,7 +9,9 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "gateway/hash_text.hpp"
 #include "gateway/prompt_key.hpp"
+#include "gateway/prompt_prefix.hpp"
 
 namespace evenkeel::gateway {
 
@@ -19,19 +21,6 @@ using http::ParseStatus;
 
 namespace {
 constexpr std::uint64_t media_tokens = 1024;  // of one image or sound, until something better is known
-
-std::uint64_t hash_text(std::string_view text, std::uint64_t seed) {
-  std::uint64_t hash = seed;
-  while (text.size() >= 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), 8);
-    hash = mix64(hash ^ word);
-    text.remove_prefix(8);
-  }
-  std::uint64_t word = text.size();
-  for (const char c : text) word = word << 8U | static_cast<unsigned char>(c);
-  return mix64(hash ^ word);
-}
 
 void make_id(Random& random, std::string& id) {
   static constexpr auto pairs = [] {
@@ -339,9 +328,20 @@ Intake::Status Intake::understand(Request& request) {
     const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
     request.prompt_key = prompt_key(value, shard_.shared.prompt_salt);
   }
-  if (name->alias && facts.has_model) apply_alias(request, *name);
   estimate(request);
+  if (fleet.prefix_caches && !request.streamed) note_prefix(request);
+  if (name->alias && facts.has_model) apply_alias(request, *name);  // moves what the facts tell the places of
   return Status::request;
+}
+
+void Intake::note_prefix(Request& request) {
+  request.prefix = shard_.spares.chain();
+  const auto most = static_cast<std::size_t>(shard_.shared.settings.prefix.bytes.value());
+  if (prompt_prefix(request.facts, request.body, {request.model, shard_.shared.prompt_salt}, request.prompt_estimate,
+                    most, *request.prefix)) {
+    return;
+  }
+  shard_.spares.give(request.prefix);
 }
 
 void Intake::apply_alias(Request& request, const ModelName& name) {

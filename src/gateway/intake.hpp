@@ -46,6 +46,8 @@ class Intake {
   Status skim_whole(Request& request);
   void apply_alias(Request& request, const ModelName& name);
   void estimate(Request& request) const;
+  /// What its prompt begins with, for a policy that makes something of it.
+  void note_prefix(Request& request);
   /// Who asks and under which id, from the head: a request that is refused early has them too.
   void identify_client(Request& request);
   void find_affinity(Request& request) const;

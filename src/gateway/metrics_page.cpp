@@ -123,6 +123,15 @@ void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, co
   append_by_worker(out, workers, "evenkeel_worker_signal_age_seconds", "gauge",
                    "Age of the engine's last report; -1 = none.",
                    [](const auto& w) { return w.reported ? to_seconds(w.signal_age) : -1.0; });
+  append_by_worker(out, workers, "evenkeel_worker_prefix_blocks", "gauge",
+                   "Blocks of prompts that the worker's prefix cache is believed to hold.",
+                   [](const auto& w) { return static_cast<double>(w.prefixes.blocks); });
+  append_by_worker(out, workers, "evenkeel_worker_prefix_capacity_blocks", "gauge",
+                   "Blocks that are kept account of; 0 = the worker has no prefix cache that is known of.",
+                   [](const auto& w) { return static_cast<double>(w.prefixes.capacity); });
+  append_by_worker(out, workers, "evenkeel_worker_prefix_forgotten_total", "counter",
+                   "Times the worker was started anew, and its prefix cache taken to be empty.",
+                   [](const auto& w) { return static_cast<double>(w.prefixes.forgotten); });
   append_by_worker(out, workers, "evenkeel_worker_leases_total", "counter", "Leases ever begun.",
                    [](const auto& w) { return static_cast<double>(w.leases_begun); });
   append_by_worker(out, workers, "evenkeel_worker_ejections_total", "counter", "Times the breaker opened.",
@@ -132,6 +141,8 @@ void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, co
                    [&](const auto& w) { return static_cast<double>(ranks.refusals(w.id)); });
   append_help(out, "evenkeel_books_sound", "gauge", "1 while no book is negative and idle books are zero.");
   append_sample(out, "evenkeel_books_sound", {}, dispatcher.sound() ? 1 : 0);
+  append_help(out, "evenkeel_prefix_index_bytes", "gauge", "Memory of the index of prefix caches.");
+  append_sample(out, "evenkeel_prefix_index_bytes", {}, static_cast<double>(dispatcher.prefix_bytes()));
   const auto pool = dispatcher.pool();
   append_help(out, "evenkeel_pool_waiting", "gauge", "Requests waiting for a worker.");
   append_sample(out, "evenkeel_pool_waiting", {}, static_cast<double>(pool.waiting));
@@ -231,6 +242,14 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
              &ShardCounters::upstream_connects);
   append_one(out, shards, "evenkeel_upstream_reuses_total", "counter", "Attempts over a kept connection.",
              &ShardCounters::upstream_reuses);
+  append_one(out, shards, "evenkeel_prefix_expected_hit_tokens_total", "counter",
+             "Prompt tokens expected in prefix caches of the workers chosen.", &ShardCounters::expected_hit_tokens);
+  append_one(out, shards, "evenkeel_prefix_judged_hit_tokens_total", "counter",
+             "Those of them whose worker told what it found.", &ShardCounters::judged_hit_tokens);
+  append_one(out, shards, "evenkeel_prefix_told_hit_tokens_total", "counter",
+             "Prompt tokens that it told to have found.", &ShardCounters::told_hit_tokens);
+  append_one(out, shards, "evenkeel_prefix_hit_error_tokens_total", "counter",
+             "Sum of how far each expectation was off, whichever way.", &ShardCounters::hit_error_tokens);
   append_one(out, shards, "evenkeel_transfers_total", "counter", "Prefills whose KV a decode worker can take over.",
              &ShardCounters::transfers);
   append_one(out, shards, "evenkeel_transfers_used_total", "counter", "Those of which a decode worker was told.",

@@ -53,6 +53,7 @@ void Exchange::split() {
   split_->prefill.model = how->prefill;
   split_->together = how->together;
   split_->prefill.prompt_key = 0;
+  submission_.prefix = nullptr;  // who takes KV over computes nothing that could be spared
 }
 
 http::Task<void> Exchange::run_split() {
@@ -81,7 +82,7 @@ http::Task<void> Exchange::run_split() {
       split_->handed.reset();
       continue;
     }
-    request_.receipt = granted->receipt;
+    take_receipt(*granted);
     request_.worker = upstream->name;
     fleet::Lease lease = std::move(granted->lease);
     granted.reset();
@@ -121,7 +122,7 @@ http::Task<Exchange::Way> Exchange::prefill(AttemptResult& result) {
   }
   ++request_.attempts;
   ++request_.prefills;
-  request_.receipt = granted->receipt;
+  take_receipt(*granted);
   request_.prefill_worker = upstream->name;
   request_.worker.clear();
   request_.body = request_.legs->prefill;

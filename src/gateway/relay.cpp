@@ -420,6 +420,7 @@ void Attempt::settle_usage(const std::optional<Usage>& usage) {
     lease_.settle(prompt, Tokens(usage->output));
     request_.prompt_from = usage->prompt > 0 ? fleet::TokenSource::usage : fleet::TokenSource::estimate;
     request_.output_from = fleet::TokenSource::usage;
+    note_cached(usage->cached);
     if (usage->prompt > 0 && request_.facts.text_bytes >= 64 && request_.facts.prompt_ids == 0 &&
         request_.facts.media_parts == 0) {
       double& ratio = shard_.tokens_per_byte(request_.model);
@@ -434,6 +435,14 @@ void Attempt::settle_usage(const std::optional<Usage>& usage) {
   }
   request_.prompt_tokens = lease_.prompt_tokens();
   request_.output_tokens = lease_.output_tokens();
+}
+
+/// vLLM does not say that it found nothing: of a worker that has said how much it found, silence means that.
+void Attempt::note_cached(std::int64_t told) {
+  if (request_.prefills > 0 && leg_ == Leg::answer) return;  // what it took over counts as found there, too
+  bool& tells = shard_.tells_cached(upstream_.id);
+  tells = tells || told >= 0;
+  if (tells) request_.cached_tokens = Tokens(std::max<std::int64_t>(told, 0));
 }
 
 void Attempt::remember_response_id(std::string_view bytes) {

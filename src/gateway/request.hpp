@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "affinity/block_chain.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
 #include "base/units.hpp"
@@ -60,7 +61,8 @@ struct Request {
   config::Timeouts timeouts;
   Tokens prompt_estimate;
   std::uint64_t affinity_key = 0;
-  std::uint64_t prompt_key = 0;  ///< see prompt_key(); 0 = none
+  std::uint64_t prompt_key = 0;                   ///< see prompt_key(); 0 = none
+  std::shared_ptr<affinity::PromptChain> prefix;  ///< see prompt_prefix(); null = none
 
   // What became of it.
   int attempts = 0;
@@ -79,6 +81,8 @@ struct Request {
   std::uint64_t bytes_out = 0;
   Tokens prompt_tokens;
   Tokens output_tokens;
+  std::optional<Tokens> expected_hit;   ///< as of the receipt; of the prefill, if that is on a worker of its own
+  std::optional<Tokens> cached_tokens;  ///< that the engine says it found in its prefix cache
   fleet::TokenSource prompt_from = fleet::TokenSource::none;
   fleet::TokenSource output_from = fleet::TokenSource::none;
 };

@@ -1,10 +1,26 @@
 #include "gateway/request_log.hpp"
 
+#include <cstdlib>
+
 #include <fmt/format.h>
 
 #include "workload/access_log.hpp"
 
 namespace evenkeel::gateway {
+
+namespace {
+
+void count_hits(observe::ShardCounters& counters, const Request& request) {
+  const std::int64_t expected = request.expected_hit->value();
+  counters.expected_hit_tokens.add(static_cast<std::uint64_t>(expected));
+  if (!request.cached_tokens) return;
+  const std::int64_t told = request.cached_tokens->value();
+  counters.judged_hit_tokens.add(static_cast<std::uint64_t>(expected));
+  counters.told_hit_tokens.add(static_cast<std::uint64_t>(told));
+  counters.hit_error_tokens.add(static_cast<std::uint64_t>(std::abs(told - expected)));
+}
+
+}  // namespace
 
 void log_request(Shard& shard, const Request& request) {
   observe::ShardCounters& counters = shard.counters;
@@ -22,6 +38,7 @@ void log_request(Shard& shard, const Request& request) {
     counters.prompt_tokens.add(static_cast<std::uint64_t>(request.prompt_tokens.value()));
     counters.output_tokens.add(static_cast<std::uint64_t>(request.output_tokens.value()));
   }
+  if (request.expected_hit) count_hits(counters, request);
   const Route route = request.endpoint.route;
   const bool probe =
       route == Route::health || route == Route::ready || route == Route::version || route == Route::metrics;
@@ -60,6 +77,8 @@ void log_request(Shard& shard, const Request& request) {
     record.candidates = std::string_view(candidates, static_cast<std::size_t>(end - candidates));
     if (request.receipt.signal_age >= Duration(0)) record.signal_age_ms = to_millis(request.receipt.signal_age);
   }
+  if (request.expected_hit) record.expected_hit_tokens = request.expected_hit->value();
+  if (request.cached_tokens) record.cached_tokens = request.cached_tokens->value();
   record.waited_ms = to_millis(request.queued);
   record.attempt = request.attempts;
   thread_local std::string line;

@@ -32,6 +32,7 @@ dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   options.pool_timeout = settings.pool.timeout;
   options.unroutable_wait = settings.pool.unroutable_wait;
   if (settings.pool.overtake_cap >= 0) options.overtake_cap = static_cast<int>(settings.pool.overtake_cap);
+  options.prefix_index = {static_cast<std::size_t>(settings.prefix.blocks), settings.prefix.lifetime};
   options.signal_lifetime = std::max<Duration>(std::chrono::seconds(10), 3 * settings.health.interval);
   return options;
 }

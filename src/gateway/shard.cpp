@@ -85,6 +85,11 @@ double& Shard::tokens_per_event(WorkerId worker) {
   return tokens_per_event_[worker.value];
 }
 
+bool& Shard::tells_cached(WorkerId worker) {
+  if (tells_cached_.size() <= worker.value) tells_cached_.resize(worker.value + 1, false);
+  return tells_cached_[worker.value];
+}
+
 double& Shard::tokens_per_byte(ModelId model) {
   if (tokens_per_byte_.size() <= model.value) tokens_per_byte_.resize(model.value + 1, 0.25);
   return tokens_per_byte_[model.value];

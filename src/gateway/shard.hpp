@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -63,6 +64,8 @@ class Shard {
   [[nodiscard]] http::ConnectionPool& pool(const Upstream& upstream);
   /// Learned per worker: tokens in one content event. 1 until usage tells.
   [[nodiscard]] double& tokens_per_event(WorkerId worker);
+  /// Learned per worker: whether its usage tells what it found in its prefix cache.
+  [[nodiscard]] bool& tells_cached(WorkerId worker);
   /// Learned per model: tokens in one byte of prompt JSON.
   [[nodiscard]] double& tokens_per_byte(ModelId model);
 
@@ -86,6 +89,7 @@ class Shard {
   std::unique_ptr<http::Listener> listener_;
   std::vector<std::unique_ptr<http::ConnectionPool>> pools_;  // by Upstream::engine
   std::vector<double> tokens_per_event_;
+  std::deque<bool> tells_cached_;
   std::vector<double> tokens_per_byte_;
   std::thread thread_;
 };

@@ -63,6 +63,11 @@ struct alignas(64) ShardCounters {
   Cell output_tokens;
   Cell upstream_connects;
   Cell upstream_reuses;
+  // Of what workers found in their prefix caches.
+  Cell expected_hit_tokens;  ///< of all placements of which something was known
+  Cell judged_hit_tokens;    ///< of those of them whose worker told what it found
+  Cell told_hit_tokens;      ///< what it told
+  Cell hit_error_tokens;     ///< the differences, whichever way
   // KV handed over from prefill to decode workers.
   Cell transfers;           ///< told by a prefill worker
   Cell transfers_used;      ///< told to a decode worker

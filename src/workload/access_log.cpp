@@ -96,6 +96,8 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.millis("waited_ms", r.waited_ms);
   line.millis("signal_age_ms", r.signal_age_ms);
   line.whole("attempt", r.attempt);
+  if (r.expected_hit_tokens) line.whole("expected_hit_tokens", *r.expected_hit_tokens);
+  if (r.cached_tokens) line.whole("cached_tokens", *r.cached_tokens);
   out += "}\n";
 }
 
@@ -131,6 +133,13 @@ bool take(element value, std::optional<double>& into) {
   into = present;
   return true;
 }
+bool take(element value, std::optional<std::int64_t>& into) {
+  if (value.is_null()) return true;
+  std::int64_t present = 0;
+  if (!take(value, present) || present < 0) return false;
+  into = present;
+  return true;
+}
 bool take(element value, TokenSource& into) {
   std::string_view word;
   if (!take(value, word)) return false;
@@ -145,6 +154,7 @@ constexpr std::string_view kind_of(const std::int64_t&) { return "a whole number
 constexpr std::string_view kind_of(const int&) { return "a whole number from 0 to 2147483647"; }
 constexpr std::string_view kind_of(const double&) { return "a number"; }
 constexpr std::string_view kind_of(const std::optional<double>&) { return "a number or null"; }
+constexpr std::string_view kind_of(const std::optional<std::int64_t>&) { return "a whole number from 0 or null"; }
 constexpr std::string_view kind_of(const TokenSource&) {
   return "one of \"usage\", \"token_ids\", \"events\", \"estimate\", \"none\"";
 }
@@ -173,7 +183,8 @@ std::string read_field(std::string_view key, element value, AccessLogRecord& r) 
       is("first_byte_ms", r.first_byte_ms) || is("total_ms", r.total_ms) || is("bytes_in", r.bytes_in) ||
       is("bytes_out", r.bytes_out) || is("policy", r.policy) || is("route_reason", r.route_reason) ||
       is("candidates", r.candidates) || is("waited_ms", r.waited_ms) || is("signal_age_ms", r.signal_age_ms) ||
-      is("attempt", r.attempt);
+      is("attempt", r.attempt) || is("expected_hit_tokens", r.expected_hit_tokens) ||
+      is("cached_tokens", r.cached_tokens);
   return fault;
 }
 

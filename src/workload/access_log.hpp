@@ -49,6 +49,9 @@ struct AccessLogRecord {
   double waited_ms = 0;
   std::optional<double> signal_age_ms;  ///< absent if no signal was used
   int attempt = 0;                      ///< 1 for the first; 0 if none was made
+  // Of prefix caches.
+  std::optional<std::int64_t> expected_hit_tokens;  ///< absent if nothing was known
+  std::optional<std::int64_t> cached_tokens;        ///< as the engine told; absent if it did not
 };
 
 /// Appends one JSON object and a line feed. Allocates only as `out` grows. Bytes that are not UTF-8 become

@@ -30,6 +30,23 @@ TEST(BlockChain, OnlyWholeLinksHaveAHash) {
   EXPECT_EQ(of_ids({7, 8, 9}).size(), 3U);
 }
 
+TEST(BlockChain, OfPartsIsThatOfTheTextTheyMakeWhereverTheyAreCut) {
+  Random random(7);
+  for (int round = 0; round < 300; ++round) {
+    std::string text(random.below(20'000), ' ');
+    for (char& c : text) c = static_cast<char>('a' + random.below(26));
+    std::vector<std::string_view> parts;
+    for (std::string_view rest = text; !rest.empty(); rest.remove_prefix(parts.back().size())) {
+      const std::size_t size = random.below(3) == 0 ? random.below(3) : random.below(6000);
+      parts.push_back(rest.substr(0, size));
+    }
+    const std::size_t block = 1 + random.below(500);
+    std::vector<ChainHash> chain;
+    append_text_chain(parts, block, 1, chain);
+    ASSERT_EQ(chain, of_text(text, block)) << round;
+  }
+}
+
 TEST(BlockChain, ALinkCoversTwiceAsManyBlocksInEachDoublingBehindThe64th) {
   std::size_t covered = 0;
   for (std::size_t link = 0; link < 300; ++link) {

@@ -238,6 +238,13 @@ TEST(Combinations, ThatHaveNoEffectAreRefused) {
   EXPECT_SAYS(of_flags({"--pool-timeout", "1s", "--pool-unroutable-wait", "2s"}), "pool.unroutable_wait is over");
   EXPECT_SAYS(of_flags({"--retry-attempts", "1", "--retry-budget", "0.5"}), "retry.budget has no effect");
   EXPECT_SAYS(of_flags({"--retry-backoff", "2s"}), "retry.backoff is over retry.backoff_cap");
+  EXPECT_SAYS(of_flags({"--prefix-cache-tokens", "9", "--prefix-bytes", "0"}), "no effect with prefix.bytes = 0");
+  EXPECT_SAYS(of_flags({"--prefix-lifetime", "9m", "--policy", "random"}), "no effect with policy \"random\"");
+  EXPECT_SAYS(of_flags({"--prefix-blocks", "9", "--policy", "least_wait[hits=off]"}), "no effect with policy");
+  EXPECT_EQ(why(of_flags({"--prefix-bytes", "0", "--policy", "random"})), "") << "off is off";
+  EXPECT_EQ(why(of_text("policy = \"random\"\n[prefix]\nblocks = 9\n[[workers]]\nurl = \"http://a:1\"\n"
+                        "role = \"prefill\"\n")),
+            "");
   EXPECT_SAYS(of_flags({"--breaker-open", "1m"}), "health.breaker_open is over");
 }
 

@@ -144,6 +144,44 @@ TEST(PrefixHits, AreNotKeptForAPolicyThatDoesNotAsk) {
   EXPECT_EQ(watched.desk->dispatcher.workers()[0].load.queued_prompt, Tokens(620));
 }
 
+TEST(PrefixHits, AreKeptOfWorkersThatPrefillWhateverThePolicyIs) {
+  Watched watched(false);
+  WorkerSpec spec;
+  spec.name = "p";
+  spec.models = {ModelId{7}};
+  spec.max_in_flight = 10;
+  spec.role = fleet::Role::prefill;
+  Dispatcher& dispatcher = watched.desk->dispatcher;
+  const WorkerId prefills = dispatcher.add_worker(std::move(spec));
+  dispatcher.set_state(prefills, WorkerState::routable);
+  dispatcher.set_prefix_cache(prefills, 100);
+  Submission what = asking_for({1, 2, 3});
+  what.model = ModelId{7};
+  const auto first = watched.desk->submit(what);
+  EXPECT_EQ(first->receipt.expected_hit, Tokens(0));
+  const auto second = watched.desk->submit(what);
+  EXPECT_EQ(second->receipt.expected_hit, Tokens(300));
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{0}).capacity, 0U);
+}
+
+TEST(PrefixHits, ItIsToldWhatIsKnown) {
+  Watched watched;
+  watched.seen.place = 1;
+  Dispatcher& dispatcher = watched.desk->dispatcher;
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{1}).capacity, 100U);
+  const auto first = watched.desk->submit(asking_for({1, 2, 3}, 50));
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{1}).blocks, 3U);
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{1}).block_tokens, 50) << "the first there was";
+  const auto second = watched.desk->submit(asking_for({4, 5}, 114));
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{1}).block_tokens, 51);
+  dispatcher.forget_prefixes(WorkerId{1});
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{1}).blocks, 0U);
+  EXPECT_EQ(dispatcher.workers()[1].prefixes.forgotten, 1U);
+  EXPECT_EQ(dispatcher.prefixes(WorkerId{9}).capacity, 0U);
+  const auto without = watched.desk->submit(asking());
+  EXPECT_EQ(without->receipt.expected_hit, std::nullopt);
+}
+
 TEST(PrefixHits, LeastWaitReturnsAConversationToItsWorkerUntilThatCostsMoreThanItsPrefix) {
   Desk desk({}, "least_wait");
   for (const char* name : {"a", "b", "c"}) desk.dispatcher.set_prefix_cache(desk.worker(name, 1000), 1000);

@@ -45,6 +45,19 @@ TEST(Vllm, ReadsTheNamesOfV0) {
   EXPECT_EQ(report.preemptions_total, 14);
 }
 
+TEST(Vllm, TellsWhetherItCachesPrefixesAndWhatGivesARestartAway) {
+  const std::string page = wire("vllm/metrics.txt");
+  EXPECT_EQ(read(page).prefix_caching, false);
+  EXPECT_EQ(read(page).prompt_total, 100);
+  EXPECT_EQ(read(page).started, std::nullopt);
+  const auto with = [&](const std::string& value) {
+    return read(edited(page, "enable_prefix_caching=\"False\"", "enable_prefix_caching=\"" + value + "\""));
+  };
+  EXPECT_EQ(with("True").prefix_caching, true);
+  EXPECT_EQ(with("None").prefix_caching, std::nullopt);
+  EXPECT_EQ(read(page + "process_start_time_seconds 1.79e+09\n").started, 1.79e9);
+}
+
 TEST(Vllm, AnImpossibleValueTakesItsFactAwayAndNoOther) {
   const std::string page = wire("vllm/metrics_two_ranks.txt");
   const auto with_running = [&](const std::string& value) {

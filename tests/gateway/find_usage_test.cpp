@@ -64,6 +64,16 @@ TEST(FindUsage, CountsStandAtTheFirstLevelOfTheUsageItself) {
   EXPECT_EQ(found(R"({"usage":{"note":"}","prompt_tokens":2,"completion_tokens":1}})"), Counts({2, 1}));
 }
 
+TEST(FindUsage, ReadsWhatWasFoundInAPrefixCacheFromItsDetails) {
+  const auto cached = [](std::string_view json) { return find_usage(json)->cached; };
+  EXPECT_EQ(
+      cached(R"({"usage":{"prompt_tokens":5,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}})"), 4);
+  EXPECT_EQ(
+      cached(R"({"usage":{"input_tokens":5,"input_tokens_details":{"x":{"cached_tokens":9},"cached_tokens":0}}})"), 0);
+  EXPECT_EQ(cached(R"({"usage":{"prompt_tokens":5,"prompt_tokens_details":null}})"), -1);
+  EXPECT_EQ(cached(R"({"usage":{"prompt_tokens":5,"cached_tokens":7}})"), -1);
+}
+
 TEST(FindUsage, TakesNothingThatIsNotWhole) {
   const std::string whole = R"({"usage":{"prompt_tokens":123,"completion_tokens":45}})";
   for (std::size_t size = 0; size < whole.size() - 1; ++size)

@@ -47,6 +47,20 @@ TEST(Spares, KeepsNeitherTheHugeNorMoreThanItMay) {
   EXPECT_LE(kept, 512U);
 }
 
+TEST(Spares, AChainIsKeptOnlyIfNobodyElseHoldsIt) {
+  Spares spares;
+  auto chain = spares.chain();
+  const auto* const where = chain.get();
+  auto other = chain;
+  spares.give(chain);
+  EXPECT_EQ(chain, nullptr);
+  EXPECT_NE(spares.chain().get(), where);
+  spares.give(other);
+  EXPECT_EQ(other, nullptr);
+  EXPECT_EQ(spares.chain().get(), where);
+  spares.give(other);  // of nothing
+}
+
 TEST(Spares, AParserLentAListReadsTheSameAndGivesItBackEmpty) {
   Spares spares;
   const std::string bytes = "GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\n\r\n";

@@ -88,6 +88,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     r.bytes_in = some_whole(random);
     r.bytes_out = some_whole(random);
     r.attempt = static_cast<int>(random.below(5));
+    if (random.below(2) == 1) r.expected_hit_tokens = some_whole(random);
+    if (random.below(2) == 1) r.cached_tokens = some_whole(random);
 
     line.clear();
     append_access_log_line(line, r);
@@ -120,6 +122,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     EXPECT_EQ(back->waited_ms, r.waited_ms);
     EXPECT_EQ(back->signal_age_ms, r.signal_age_ms);
     EXPECT_EQ(back->attempt, r.attempt);
+    EXPECT_EQ(back->expected_hit_tokens, r.expected_hit_tokens);
+    EXPECT_EQ(back->cached_tokens, r.cached_tokens);
   }
 }
 
