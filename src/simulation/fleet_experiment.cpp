@@ -18,10 +18,11 @@ struct Entry {
   FleetExperiment (*make)();
 };
 constexpr std::array entries = {
-    Entry{"herding", herding_experiment},       Entry{"headroom-staleness", headroom_staleness_experiment},
-    Entry{"placement", placement_experiment},   Entry{"partition", partition_experiment},
-    Entry{"population", population_experiment}, Entry{"composition", composition_experiment},
-    Entry{"refusals", refusals_experiment},
+    Entry{"herding", herding_experiment},         Entry{"headroom-staleness", headroom_staleness_experiment},
+    Entry{"placement", placement_experiment},     Entry{"partition", partition_experiment},
+    Entry{"population", population_experiment},   Entry{"composition", composition_experiment},
+    Entry{"reserve", reserve_experiment},         Entry{"mixed-models", mixed_models_experiment},
+    Entry{"single-task", single_task_experiment}, Entry{"refusals", refusals_experiment},
 };
 
 constexpr auto names = [] {

@@ -95,5 +95,11 @@ struct FleetExperiment {
 [[nodiscard]] FleetExperiment composition_experiment();
 /// Retries with and without a budget, under one line and under floors in two parts.
 [[nodiscard]] FleetExperiment refusals_experiment();
+/// What the planner computes, drawn task by task: correlation, surges, open windows, two clocks, the shape of failure.
+[[nodiscard]] FleetExperiment reserve_experiment();
+/// Three models on workers of two sizes, by raw and by projected headroom.
+[[nodiscard]] FleetExperiment mixed_models_experiment();
+/// What happens to single tasks, by kind, with the reserve pooled and siloed.
+[[nodiscard]] FleetExperiment single_task_experiment();
 
 }  // namespace evenkeel::simulation

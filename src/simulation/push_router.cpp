@@ -71,6 +71,11 @@ double PushRouter::left_at(std::size_t node, double t) const {
   return redline::corrected(seen.snapshot, debit, time_at(t))[Resource::kv_memory];
 }
 
+double PushRouter::footprint_gb(const HeavyTask& task) const {
+  return options_.compare == Compare::projected ? task.footprint.at(world_.plan().scale_time_s / 2)
+                                                : options_.footprint_gb;
+}
+
 void PushRouter::look_at_trigger(double t) {
   left_ = {};
   double pooled = 0;
@@ -109,6 +114,7 @@ std::optional<std::size_t> PushRouter::choose(const Waiting& waiting, double t) 
   }
   if (candidates.empty()) return {};
   const std::size_t count = redline::draw_to_front(candidates, options_.sampled, random_);
+  const double foot = footprint_gb(waiting.task);
   const auto population = waiting.task.immortal ? redline::Population::immortal : redline::Population::movable;
   std::size_t best = candidates[0];
   double best_score = -1e300;
@@ -120,16 +126,16 @@ std::optional<std::size_t> PushRouter::choose(const Waiting& waiting, double t) 
     }
     const Seen& seen = seen_[candidates[k]];
     const double left = left_at(candidates[k], t);
-    const auto short_of = redline::dominant(seen.snapshot.capacity, memory(left), memory(options_.footprint_gb));
-    const double score =
-        short_of.fraction + seen.population.bias(population, left - options_.footprint_gb >= seen.floor_gb);
+    const auto short_of = redline::dominant(seen.snapshot.capacity, memory(left), memory(foot));
+    const double score = (options_.compare == Compare::bytes ? left : short_of.fraction) +
+                         seen.population.bias(population, left - foot >= seen.floor_gb);
     if (score < best_score) continue;
     equals = score > best_score ? 1 : equals + 1;
     if (equals == 1 || random_.below(equals) == 0) best = candidates[k];
     best_score = score;
   }
   note_waves(candidates, count, best);
-  if (options_.skips_short && left_at(best, t) - options_.footprint_gb < seen_[best].floor_gb) return {};
+  if (options_.skips_short && left_at(best, t) - foot < seen_[best].floor_gb) return {};
   return best;
 }
 
@@ -164,7 +170,7 @@ PlacementAnswer PushRouter::attempt(Waiting waiting, double t) {
     return after_refusal(std::move(waiting), t);
   }
   const RequestId id(waiting.task.id);
-  seen_[*node].debits.placed(id, memory(options_.footprint_gb));
+  seen_[*node].debits.placed(id, memory(footprint_gb(waiting.task)));
   const FleetWorld::Answer answer = world_.offer(waiting.task, *node, t);
   if (answer.admitted) {
     seen_[*node].debits.acknowledged(id, time_at(t));

@@ -14,6 +14,13 @@ namespace evenkeel::simulation {
 
 enum class Retries : std::uint8_t { none, unbounded, budget };
 
+/// By what the sampled are compared.
+enum class Compare : std::uint8_t {
+  bytes,      ///< headroom as it is, whatever the worker's size
+  fraction,   ///< its fraction after a footprint that is the same for all tasks
+  projected,  ///< its fraction after what this task's model holds in the middle of a window
+};
+
 struct PushOptions {
   std::string_view name = "push";
   std::size_t sampled = 2;
@@ -32,6 +39,7 @@ struct PushOptions {
   redline::PopulationRule population = redline::PopulationRule::none;
   double population_on = 0.6;
   double population_off = 0.3;
+  Compare compare = Compare::fraction;
   double footprint_gb = 0.5574;  ///< of a task, in comparison and debit
   std::uint32_t router = 0;      ///< which of `routers` it is: it renews the leases of every routers-th node
   std::uint32_t routers = 1;
@@ -87,6 +95,7 @@ class PushRouter final : public PlacementDesign {
   void note_waves(const std::vector<std::size_t>& sampled, std::size_t count, std::size_t winner);
   /// One offer, or what stands for a refusal where there is nobody to offer to.
   PlacementAnswer attempt(Waiting waiting, double t);
+  [[nodiscard]] double footprint_gb(const HeavyTask& task) const;
   PlacementAnswer after_refusal(Waiting waiting, double t);
 
   FleetWorld& world_;

@@ -1,15 +1,19 @@
 // Every experiment at small size: what it writes, that it is the same twice, and that its claims hold where they must
 // whatever the size.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <string>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
 
-#include "simulation/fleet_experiment.hpp"
 #include "redline/arrival_reserve.hpp"
+#include "simulation/fleet_experiment.hpp"
 #include "simulation/fleet_experiment_page.hpp"
+#include "simulation/moments.hpp"
+#include "simulation/window_draws.hpp"
 
 namespace evenkeel::simulation {
 namespace {
@@ -101,6 +105,45 @@ TEST(Composition, WhatMustNeverHappenDoesNot) {
 TEST(Population, TheNarrowBandFlipsMore) {
   const ExperimentResult result = run_small(population_experiment(), 2);
   EXPECT_GT(result.figure("rule_3_flips_per_hour").value(), 1.5 * result.figure("rule_2_flips_per_hour").value());
+}
+
+// Counts and memory of a window by their closed forms: L arrivals a node, M uniform over [P, P + 90 sigma], and with a
+// shared gamma factor the variance of the fleet's count is 1 + N c / (1 - c) times its mean.
+TEST(WindowDraws, HaveTheMomentsOfTheLaw) {
+  planning::FleetPlan plan = planning::splitwise_70b(32, 0.334);
+  plan.models[0].footprints[0] = {1, 0};  // every task counts one
+  Random random(6);
+  Moments independent;
+  Moments shared;
+  for (int k = 0; k < 20'000; ++k) {
+    plan.correlation = 0;
+    const auto alone = draw_window(plan, 90, random);
+    independent.add(std::accumulate(alone.begin(), alone.end(), 0.0));
+    plan.correlation = 1.0 / 33;
+    const auto common = draw_window(plan, 90, random);
+    shared.add(std::accumulate(common.begin(), common.end(), 0.0));
+  }
+  EXPECT_NEAR(independent.mean(), 71.04, 4 * std::sqrt(71.04 / 20'000));
+  EXPECT_NEAR(independent.variance() / 71.04, 1, 0.05);
+  EXPECT_NEAR(shared.mean(), 71.04, 0.4);
+  EXPECT_NEAR(shared.variance() / 71.04, 2, 0.1);
+}
+
+TEST(Reserve, ThePlannersNumbersCoverWhatIsDrawn) {
+  ExperimentRun run;
+  run.trials = 3000;
+  run.seed = 2;
+  const ExperimentResult result = run_fleet_experiment(reserve_experiment(), run).value();
+  for (const Finding& each : result.findings) EXPECT_TRUE(each.holds) << each.text;
+  EXPECT_NEAR(result.figure("coverage_at_half_more").value(), 0.0345, 0.014);    // published: 3.45 %
+  EXPECT_NEAR(result.figure("two_clocks_at_a_tenth_gb").value(), 42.01, 0.005);  // published
+}
+
+TEST(SingleTask, PoolingDoesNotTouchItWhereGrowthIsCovered) {
+  const ExperimentResult result = run_small(single_task_experiment(), 3);
+  EXPECT_LE(result.figure("hit_pooled_equal_load").value(), 0.01);
+  EXPECT_GT(result.figure("hit_pooled_equal_load_little_growth_floor").value(),
+            result.figure("hit_siloed_little_growth_floor").value());
 }
 
 }  // namespace
