@@ -44,6 +44,10 @@ struct EmulateFlags {
   std::optional<std::int64_t> kv_tokens;
   std::optional<std::int64_t> max_model_len;
   bool prefix_cache = false;
+  std::uint16_t kv_events = 0;
+  std::uint16_t kv_events_replay = 0;
+  std::string kv_event_format = "maps";
+  std::string kv_event_hashes = "integers";
   std::string step_preset;
   std::string rate_table;
   double time_scale = 1;
@@ -124,6 +128,14 @@ Result<emulator::EmulatorOptions> emulator_options(const EmulateFlags& flags) {
     auto kv = kv_options(flags);
     if (!kv) return tl::unexpected<Error>(kv.error());
     options.kv = *std::move(kv);
+  }
+  if (flags.kv_events != 0) {
+    using Hashes = emulator::KvEventOptions::Hashes;
+    options.kv_events =
+        emulator::KvEventOptions{flags.kv_events, flags.kv_events_replay, flags.kv_event_format == "lists",
+                                 flags.kv_event_hashes == "bytes"    ? Hashes::bytes
+                                 : flags.kv_event_hashes == "signed" ? Hashes::signed_integers
+                                                                     : Hashes::integers};
   }
   options.host = flags.host;
   options.port = flags.port;
@@ -283,6 +295,23 @@ void add_emulate(CLI::App& app, int& exit_code) {
   command
       ->add_option("--output-tokens", flags->output_tokens,
                    "Lengths of answers: fixed:N, uniform:A:B or lognormal:MEAN:CV[:CAP]")
+      ->capture_default_str();
+  auto* kv_events =
+      command
+          ->add_option("--kv-events", flags->kv_events,
+                       "Publish KV-cache events (ZeroMQ) at this port; further ranks and engines at those behind")
+          ->check(CLI::Range(1, 65535))
+          ->needs(prefix_cache);
+  command->add_option("--kv-events-replay", flags->kv_events_replay, "Port that plays them again, likewise")
+      ->check(CLI::Range(1, 65535))
+      ->needs(kv_events);
+  command->add_option("--kv-event-format", flags->kv_event_format, "maps, or lists as vLLM before June 2026 and SGLang")
+      ->check(CLI::IsMember({"maps", "lists"}))
+      ->needs(kv_events)
+      ->capture_default_str();
+  command->add_option("--kv-event-hashes", flags->kv_event_hashes, "How blocks are named: integers, signed or bytes")
+      ->check(CLI::IsMember({"integers", "signed", "bytes"}))
+      ->needs(kv_events)
       ->capture_default_str();
   command->add_option("--metrics-names", flags->metrics_names, "vLLM's metric names: new, old or both")
       ->check(CLI::IsMember({"new", "old", "both"}))

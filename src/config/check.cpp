@@ -141,6 +141,10 @@ Result<void> check_combinations(const ServeSettings& s) {
       require(!s.record.empty(), "record is empty (allowed: a file, or \"off\")"),
       require(s.record == "off" || s.record != s.access_log,
               "record and access_log name the same file (allowed: two files, or \"off\")"),
+      ineffective(s.kv_event_blocks != defaults.kv_event_blocks,
+                  !s.workers.empty() && std::none_of(s.workers.begin(), s.workers.end(),
+                                                     [](const auto& worker) { return !worker.kv_events.empty(); }),
+                  "kv_event_blocks has no effect: no worker has kv_events"),
       require(s.record != "-", "record is \"-\" (allowed: a file, or \"off\")"),
   };
   for (const auto& one : all) {
@@ -244,6 +248,40 @@ Result<void> check_role(const WorkerSetting& worker) {
   return {};
 }
 
+/// tcp://HOST:PORT, or ipc://PATH. `listens`: the host may be *, for engines that connect instead of binding.
+Result<void> check_endpoint(std::string_view key, const std::string& endpoint, bool listens) {
+  constexpr std::size_t longest = 1024;
+  const std::string wanted =
+      fmt::format("allowed: tcp://host:port{}, or ipc://path", listens ? " with * for a host that connects" : "");
+  const auto wrong = [&] { return failure(fmt::format("{} is \"{}\" ({})", key, endpoint, wanted)); };
+  if (endpoint.size() > longest || endpoint.find_first_of(" \t\r\n") != std::string::npos) return wrong();
+  if (endpoint.starts_with("ipc://")) return endpoint.size() > 6 ? Result<void>() : wrong();
+  if (!endpoint.starts_with("tcp://")) return wrong();
+  const auto colon = endpoint.rfind(':');
+  const std::string host = colon > 6 ? endpoint.substr(6, colon - 6) : "";
+  const auto port = parse_unsigned(std::string_view(endpoint).substr(colon + 1));
+  if (host.empty() || host.find_first_of("/;") != std::string::npos || !port || *port < 1 || *port > 65535)
+    return wrong();
+  if (host.find('*') != std::string::npos && (host != "*" || !listens)) return wrong();
+  return {};
+}
+
+Result<void> check_kv_events(const WorkerSetting& worker) {
+  if (worker.kv_events.empty()) {
+    if (worker.kv_events_replay.empty()) return {};
+    return failure("kv_events_replay has no effect without kv_events");
+  }
+  const auto kind = engines::kind_named(worker.engine);
+  if (kind && *kind != engines::Kind::vllm && *kind != engines::Kind::sglang) {
+    return failure(fmt::format("kv_events is possible with vLLM and SGLang only, and this is {}", worker.engine));
+  }
+  if (auto done = check_endpoint("kv_events", worker.kv_events, true); !done) return done;
+  if (worker.kv_events_replay.empty()) return {};
+  if (worker.kv_events_replay == worker.kv_events)
+    return failure("kv_events and kv_events_replay are the same endpoint");
+  return check_endpoint("kv_events_replay", worker.kv_events_replay, false);
+}
+
 }  // namespace
 
 Result<std::string> api_key(const WorkerSetting& worker) {
@@ -286,6 +324,7 @@ Result<WorkerSetting> check(WorkerSetting worker) {
   }
   if (auto done = check_ranks(worker); !done) return fail(done.error().message);
   if (auto done = check_role(worker); !done) return fail(done.error().message);
+  if (auto done = check_kv_events(worker); !done) return fail(done.error().message);
   if (std::find(worker.models.begin(), worker.models.end(), "") != worker.models.end())
     return fail("a model name is empty");
   if (!worker.api_key_file.empty() && !worker.api_key_env.empty()) {

@@ -25,8 +25,10 @@ struct WorkerSetting {
   std::int64_t bootstrap_port = 0;  ///< where decode engines meet an SGLang prefill engine; 0 = what it tells
   /// Tokens that its prefix cache holds, of each rank; 0 = it has none, -1 = the fleet's setting.
   std::int64_t prefix_cache_tokens = -1;
-  std::string api_key_file;  ///< sent as Authorization: Bearer, on probes too
-  std::string api_key_env;   ///< the same, from the environment
+  std::string kv_events;         ///< where its first rank publishes KV-cache events (ZeroMQ); empty = it does not
+  std::string kv_events_replay;  ///< where it can be asked for them again; empty = it cannot
+  std::string api_key_file;      ///< sent as Authorization: Bearer, on probes too
+  std::string api_key_env;       ///< the same, from the environment
 };
 
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
@@ -110,8 +112,9 @@ struct ServeSettings {
   PoolSettings pool;
   PrefixSettings prefix;
   LimitSettings limits;
-  std::string access_log = "off";     ///< a file, "-" for standard output, or "off"
-  std::string record = "off";         ///< a file for all that decisions rest on, or "off"
+  std::int64_t kv_event_blocks = std::int64_t{1} << 17U;  ///< of each worker that publishes KV-cache events
+  std::string access_log = "off";                         ///< a file, "-" for standard output, or "off"
+  std::string record = "off";                             ///< a file for all that decisions rest on, or "off"
   std::string forecast_file = "off";  ///< what forecasts have learned, kept from run to run, or "off"
   bool receipts = true;               ///< X-Evenkeel-* on answers
   bool metrics_on_public_port = false;

@@ -93,4 +93,17 @@ Result<void> DenseRanks::check() const {
   return {};
 }
 
+void DenseRanks::observe_cache(std::size_t rank, engine::CacheObserver* observer) {
+  if (auto* const cached = dynamic_cast<engine::CachedRanks*>(engines_[rank].get())) cached->observe_cache(0, observer);
+}
+
+void DenseRanks::clear_cache(std::size_t rank) {
+  if (auto* const cached = dynamic_cast<engine::CachedRanks*>(engines_[rank].get())) cached->clear_cache(0);
+}
+
+std::size_t DenseRanks::cached_blocks(std::size_t rank) const {
+  const auto* const cached = dynamic_cast<const engine::CachedRanks*>(engines_[rank].get());
+  return cached == nullptr ? 0 : cached->cached_blocks(0);
+}
+
 }  // namespace evenkeel::emulator

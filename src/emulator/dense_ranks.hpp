@@ -3,13 +3,14 @@
 #include <memory>
 #include <vector>
 
+#include "engine/cache_observer.hpp"
 #include "engine/model.hpp"
 
 namespace evenkeel::emulator {
 
 /// Data-parallel ranks of a dense model: one front door, and behind it engines that step independently (vLLM since
 /// January 2026; only models with experts share their steps). Ids of requests must be unique over all ranks.
-class DenseRanks final : public engine::EngineModel {
+class DenseRanks final : public engine::EngineModel, public engine::CachedRanks {
  public:
   /// `config` is of the whole: its ranks become engines of one rank. Error: what engine::validate says of them.
   [[nodiscard]] static Result<std::unique_ptr<DenseRanks>> make(const engine::EngineConfig& config);
@@ -27,6 +28,9 @@ class DenseRanks final : public engine::EngineModel {
   }
   [[nodiscard]] engine::EngineBooks books(std::size_t rank) const override { return engines_[rank]->books(0); }
   [[nodiscard]] Result<void> check() const override;
+  void observe_cache(std::size_t rank, engine::CacheObserver* observer) override;
+  void clear_cache(std::size_t rank) override;
+  [[nodiscard]] std::size_t cached_blocks(std::size_t rank) const override;
 
  private:
   DenseRanks() = default;

@@ -9,6 +9,11 @@ Result<Emulator> Emulator::open(http::EventLoop& loop, const EmulatorOptions& op
   for (std::size_t replica = 0; replica < options.replicas; ++replica) {
     auto engine = LiveEngine::start(loop, engine_options);
     if (!engine) return tl::unexpected<Error>(engine.error());
+    if (options.kv_events) {
+      auto publisher = KvPublisher::open(loop, options, replica);
+      if (!publisher) return tl::unexpected<Error>(publisher.error());
+      (*engine)->publish_to(std::move(*publisher));
+    }
     for (std::size_t i = 0; i < ports_each(options); ++i) {
       const std::size_t place = emulator.served_.size();
       const auto port = options.port == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(options.port + place);

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t longest_ms = 600'000;
 constexpr std::int64_t most_count = 1'000'000'000;
 
-constexpr std::array<std::string_view, 15> names = {"refuse",
+constexpr std::array<std::string_view, 18> names = {"refuse",
                                                     "unlisten_ms",
                                                     "stall",
                                                     "die_after_tokens",
@@ -28,7 +28,10 @@ constexpr std::array<std::string_view, 15> names = {"refuse",
                                                     "health_status",
                                                     "metrics_delay_ms",
                                                     "gauge_lag_ms",
-                                                    "ignore_rank_header"};
+                                                    "ignore_rank_header",
+                                                    "kv_drop_batches",
+                                                    "kv_silent",
+                                                    "kv_no_replay"};
 
 std::optional<std::string> unknown_key(const JsonBody& body) {
   for (const auto& [name, value] : body.fields()) {
@@ -82,6 +85,9 @@ Result<Faults> change_faults(const Faults& faults, std::string_view json) {
   whole("metrics_delay_ms", changed.metrics_delay_ms, defaults.metrics_delay_ms, 0, longest_ms);
   whole("gauge_lag_ms", changed.gauge_lag_ms, defaults.gauge_lag_ms, 0, longest_ms);
   flag("ignore_rank_header", changed.ignore_rank_header);
+  whole("kv_drop_batches", changed.kv_drop_batches, defaults.kv_drop_batches, 0, most_count);
+  flag("kv_silent", changed.kv_silent);
+  flag("kv_no_replay", changed.kv_no_replay);
   if (body->fault()) return failure(body->fault()->message);
   changed.status = status == 0 ? std::nullopt : std::optional(static_cast<int>(status));
   changed.health_status = static_cast<int>(health);
@@ -106,7 +112,10 @@ std::string faults_json(const Faults& faults) {
                                       {"health_status", faults.health_status},
                                       {"metrics_delay_ms", faults.metrics_delay_ms},
                                       {"gauge_lag_ms", faults.gauge_lag_ms},
-                                      {"ignore_rank_header", faults.ignore_rank_header}});
+                                      {"ignore_rank_header", faults.ignore_rank_header},
+                                      {"kv_drop_batches", faults.kv_drop_batches},
+                                      {"kv_silent", faults.kv_silent},
+                                      {"kv_no_replay", faults.kv_no_replay}});
 }
 
 void FaultBox::set(const Faults& faults) {

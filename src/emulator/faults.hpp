@@ -32,6 +32,9 @@ struct Faults {
   int health_status = 200;            ///< of /health: 200 or 500 to 599
   std::int64_t metrics_delay_ms = 0;  ///< before /metrics answers, 0 to 600000
   std::int64_t gauge_lag_ms = 0;      ///< /metrics shows the engine as it was so long ago, 0 to 600000
+  std::int64_t kv_drop_batches = 0;   ///< so many more batches of KV events of each rank are lost on their way
+  bool kv_silent = false;             ///< KV events are held back
+  bool kv_no_replay = false;          ///< a replay of KV events is not answered
   bool ignore_rank_header = false;    ///< whatever rank a request names, the engine balances by itself
 
   [[nodiscard]] bool operator==(const Faults&) const = default;

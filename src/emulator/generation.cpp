@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "emulator/kv_publisher.hpp"
 #include "emulator/rank_header.hpp"
 #include "emulator/run.hpp"
 #include "emulator/text.hpp"
@@ -124,7 +125,12 @@ std::shared_ptr<const engine::PromptPrefix> prefix_of(TokenChain chain, const Se
   for (std::int64_t k = 0; k < sequence.output_tokens; ++k) {
     chain.add(static_cast<std::uint64_t>(output_id(sequence.key, k)));
   }
-  return std::make_shared<const engine::PromptPrefix>(engine::PromptPrefix{chain.links(), chain.block_tokens(), true});
+  auto prefix = std::make_shared<TokenPrefix>();
+  prefix->chain = chain.links();
+  prefix->block_tokens = chain.block_tokens();
+  prefix->over_output = true;
+  prefix->tokens = chain.take_tokens();
+  return prefix;
 }
 
 /// How many more tokens a fault lets through.

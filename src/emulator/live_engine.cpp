@@ -28,6 +28,7 @@ LiveEngine::LiveEngine(http::EventLoop& loop, std::unique_ptr<engine::EngineMode
                        const LiveEngineOptions& options)
     : loop_(loop),
       model_(std::move(model)),
+      caches_(dynamic_cast<engine::CachedRanks*>(model_.get())),
       scale_(options.scale),
       balancer_(options.balancing, model_->ranks()),
       meter_(model_->ranks(), options.config.slots,
@@ -87,8 +88,25 @@ void LiveEngine::catch_up() {
     balancer_.see(*next, *model_);
     model_->advance(*next, *this);
     meter_.look(*next, *model_);
+    if (publisher_) publisher_->flush();
   }
   history_.note(loop_.now(), *model_);
+}
+
+void LiveEngine::publish_to(std::shared_ptr<KvPublisher> publisher) {
+  publisher_ = std::move(publisher);
+  for (std::size_t rank = 0; caches_ != nullptr && rank < ranks(); ++rank) {
+    caches_->observe_cache(rank, publisher_->of_rank(rank));
+  }
+}
+
+void LiveEngine::clear_caches(bool as_new_process) {
+  catch_up();
+  for (std::size_t rank = 0; caches_ != nullptr && rank < ranks(); ++rank) caches_->clear_cache(rank);
+  if (!publisher_) return;
+  if (as_new_process) return publisher_->restart();
+  publisher_->note_cleared();
+  publisher_->flush();
 }
 
 void LiveEngine::wake_driver() {

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "emulator/gauge_history.hpp"
+#include "emulator/kv_publisher.hpp"
 #include "emulator/meter.hpp"
 #include "emulator/rank_balancer.hpp"
+#include "engine/cache_observer.hpp"
 #include "engine/model.hpp"
 #include "http/loop.hpp"
 
@@ -63,6 +65,16 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
   /// A stalled engine takes requests and aborts and makes no progress.
   void set_stalled(bool stalled);
 
+  /// Its ranks' KV-cache events go there from now on.
+  void publish_to(std::shared_ptr<KvPublisher> publisher);
+  [[nodiscard]] KvPublisher* publisher() const { return publisher_.get(); }
+  /// Nothing is found in the prefix caches any more. As a new process the engine counts its events from 0 again, else
+  /// it publishes that.
+  void clear_caches(bool as_new_process);
+  [[nodiscard]] std::size_t cached_blocks(std::size_t rank) const {
+    return caches_ == nullptr ? 0 : caches_->cached_blocks(rank);
+  }
+
   [[nodiscard]] std::size_t ranks() const { return model_->ranks(); }
   /// The rank that the engine itself gives the next request.
   [[nodiscard]] std::size_t choose_rank();
@@ -104,6 +116,8 @@ class LiveEngine final : private engine::EngineSink, public std::enable_shared_f
 
   http::EventLoop& loop_;
   std::unique_ptr<engine::EngineModel> model_;
+  engine::CachedRanks* const caches_;  ///< the model, if its ranks may have some
+  std::shared_ptr<KvPublisher> publisher_;
   double scale_;
   RankBalancer balancer_;
   Meter meter_;

@@ -45,6 +45,27 @@ Result<void> validate_kv(const EmulatorOptions& options) {
       .and_then([&] { return within("a KV token's transfer", kv.per_token, Duration(0), std::chrono::seconds(1)); });
 }
 
+Result<void> validate_kv_events(const EmulatorOptions& options) {
+  if (!options.kv_events) return {};
+  if (!options.engine.prefix_cache) return failure("KV events are of a prefix cache, and there is none");
+  const KvEventOptions& kv = *options.kv_events;
+  const std::size_t ports = options.replicas * options.engine.ranks;
+  for (const std::uint16_t port : {kv.port, kv.replay_port}) {
+    if (port == 0 && port == kv.replay_port && kv.port != 0) continue;
+    if (port == 0) return failure("the port of KV events is 0; allowed: 1 to 65535");
+    if (port + ports - 1 > 65535) {
+      return failure(
+          fmt::format("port {} of KV events leaves no room for {} consecutive ports up to 65535", port, ports));
+    }
+  }
+  const std::size_t apart = kv.port > kv.replay_port ? kv.port - kv.replay_port : kv.replay_port - kv.port;
+  if (kv.replay_port != 0 && apart < ports) {
+    return failure(fmt::format("ports {} and {} of KV events and their replay overlap: {} ports each", kv.port,
+                               kv.replay_port, ports));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> validate(const EmulatorOptions& options) {
@@ -72,7 +93,9 @@ Result<void> validate(const EmulatorOptions& options) {
   if (options.engine.ranks == 1 && (options.rank_ports || !options.sync)) {
     return failure(fmt::format("{} is for several ranks, and ranks is 1", options.sync ? "rank_ports" : "sync off"));
   }
-  return validate_engine(options).and_then([&] { return validate_kv(options); });
+  return validate_engine(options).and_then([&] { return validate_kv(options); }).and_then([&] {
+    return validate_kv_events(options);
+  });
 }
 
 }  // namespace evenkeel::emulator

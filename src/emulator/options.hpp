@@ -32,6 +32,15 @@ struct KvOptions {
   std::string host;                   ///< where the other side finds this one; empty: the address it listens on
 };
 
+/// How KV-cache events are published.
+struct KvEventOptions {
+  std::uint16_t port = 0;         ///< of the first rank of the first engine; the others follow
+  std::uint16_t replay_port = 0;  ///< likewise; 0 = nothing is played again
+  bool lists = false;             ///< events are lists, and replies to replays have no topic (vLLM before June 2026)
+  enum class Hashes : std::uint8_t { integers, signed_integers, bytes };
+  Hashes hashes = Hashes::integers;
+};
+
 /// Everything an emulator is told at its start.
 struct EmulatorOptions {
   std::string host = "127.0.0.1";
@@ -42,6 +51,7 @@ struct EmulatorOptions {
   bool sync = true;         ///< several ranks share each step; else each steps by itself
   bool rank_ports = false;  ///< a port for each rank, on consecutive ports, instead of one for all
   RankBalancing balancing = RankBalancing::current;  ///< of requests that name no rank; no effect with rank_ports
+  std::optional<KvEventOptions> kv_events;           ///< none: nothing is published
   std::optional<KvOptions> kv;                       ///< none: kv_transfer_params have no effect
   Faults faults;                                     ///< in force from the start, at every port
   double time_scale = 1;                             ///< engine seconds a real second, [0.001, 1000]

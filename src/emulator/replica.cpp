@@ -138,6 +138,12 @@ void Replica::apply(const Faults& faults) {
   // These are the engine's, which several endpoints may share: the last word counts.
   if (kept.stall != before.stall) engine_->set_stalled(kept.stall);
   if (kept.gauge_lag_ms != before.gauge_lag_ms) engine_->set_gauge_lag(std::chrono::milliseconds(kept.gauge_lag_ms));
+  KvPublisher* const publisher = engine_->publisher();
+  if (publisher == nullptr) return;
+  if (kept.kv_drop_batches != before.kv_drop_batches) publisher->drop(kept.kv_drop_batches);
+  if (kept.kv_silent != before.kv_silent || kept.kv_no_replay != before.kv_no_replay) {
+    publisher->set_faults(kept.kv_silent, kept.kv_no_replay);
+  }
 }
 
 Task<bool> Replica::refuse(Responder& responder, const ApiError& error, Endpoint endpoint) {
@@ -157,7 +163,10 @@ Task<void> Replica::handle(Fiber& fiber, const ServerRequest& request, Responder
   const std::string_view path = request.path;
   const bool post = request.method == "POST";
   const bool get = request.method == "GET";
-  if (kv_ && post && path.starts_with("/kv/")) {
+  if (post && path == "/reset_prefix_cache") {
+    engine_->clear_caches(false);
+    (void)co_await responder.send(200, "", "");
+  } else if (kv_ && post && path.starts_with("/kv/")) {
     if (path.starts_with("/kv/room/")) {
       co_await bootstrap_->serve(request, responder);
     } else {
@@ -304,12 +313,15 @@ Task<void> Replica::control(const ServerRequest& request, Responder& responder) 
     const std::string ended = measured_json(engine_->measured());
     engine_->restart_measuring();
     (void)co_await responder.send(200, json_type, ended);
+  } else if (request.path == "/emulator/restart_cache" && request.method == "POST") {
+    engine_->clear_caches(true);
+    (void)co_await responder.send(200, json_type, "{}");
   } else if (request.path == "/emulator/faults") {
     co_await set_faults(request, responder);
   } else {
     (void)co_await responder.send(404, json_type,
-                                  R"({"error":"there are GET /emulator/state, POST /emulator/measure and GET, POST )"
-                                  R"(and DELETE /emulator/faults"})");
+                                  R"({"error":"there are GET /emulator/state, POST /emulator/measure, POST )"
+                                  R"(/emulator/restart_cache and GET, POST and DELETE /emulator/faults"})");
   }
 }
 

@@ -79,7 +79,12 @@ std::string state_json(const LiveEngine& engine, const Counters& counters, std::
                                  {"kv_tokens", books.kv_tokens.value()},
                                  {"used_blocks", books.used_blocks},
                                  {"steps", engine.steps(rank)},
-                                 {"received", engine.received(rank)}});
+                                 {"received", engine.received(rank)},
+                                 {"cached_blocks", engine.cached_blocks(rank)}});
+    if (const KvPublisher* const publisher = engine.publisher()) {
+      const auto last = publisher->last_number(rank);
+      ranks.back().get_object()["kv_events_number"] = last ? json::value(*last) : json::value(nullptr);
+    }
   }
   json::object state{{"running", sum.running},
                      {"waiting", sum.waiting},

@@ -55,6 +55,7 @@ TokenChain::TokenChain(std::int64_t block_tokens, std::string_view salt)
 
 void TokenChain::add(std::uint64_t token) {
   if (block_tokens_ == 0) return;
+  tokens_.push_back(static_cast<std::uint32_t>(token));
   hash_ = mix64(hash_ ^ mix64(token + 1));
   if (++in_block_ < block_tokens_) return;
   in_block_ = 0;

@@ -19,6 +19,8 @@ class TokenChain {
   explicit TokenChain(std::int64_t block_tokens, std::string_view salt = {});
   void add(std::uint64_t token);
   [[nodiscard]] const std::vector<std::uint64_t>& links() const { return links_; }
+  /// Those that are no word's (of an image) cut to 32 bits.
+  [[nodiscard]] std::vector<std::uint32_t> take_tokens() { return std::move(tokens_); }
   [[nodiscard]] bool on() const { return block_tokens_ > 0; }
   [[nodiscard]] std::int64_t block_tokens() const { return block_tokens_; }
 
@@ -27,6 +29,7 @@ class TokenChain {
   std::int64_t in_block_ = 0;
   std::uint64_t hash_ = 0;
   std::vector<std::uint64_t> links_;
+  std::vector<std::uint32_t> tokens_;
 };
 
 /// What is wanted of a prompt beyond its count and its hash.

@@ -12,7 +12,7 @@ namespace evenkeel::engine {
 ///
 /// A group of several ranks pauses only at every pause_check_steps-th step since it woke, if then no rank
 /// has work; until then it makes empty steps, which a new request must sit out.
-class EngineGroup final : public EngineModel {
+class EngineGroup final : public EngineModel, public CachedRanks {
  public:
   /// `config` must be valid and have a StepLaw.
   explicit EngineGroup(const EngineConfig& config);
@@ -28,6 +28,16 @@ class EngineGroup final : public EngineModel {
   [[nodiscard]] const EngineGauges& gauges(std::size_t rank) const override { return ranks_[rank].gauges(); }
   [[nodiscard]] EngineBooks books(std::size_t rank) const override { return ranks_[rank].books(); }
   [[nodiscard]] Result<void> check() const override;
+  void observe_cache(std::size_t rank, CacheObserver* observer) override {
+    if (PrefixCache* const cache = ranks_[rank].cache()) cache->observe(observer);
+  }
+  void clear_cache(std::size_t rank) override {
+    if (PrefixCache* const cache = ranks_[rank].cache()) cache->clear();
+  }
+  [[nodiscard]] std::size_t cached_blocks(std::size_t rank) const override {
+    const PrefixCache* const cache = ranks_[rank].cache();
+    return cache == nullptr ? 0 : cache->findable();
+  }
 
  private:
   [[nodiscard]] bool has_work() const;

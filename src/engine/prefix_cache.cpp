@@ -83,7 +83,11 @@ void PrefixCache::extend(Slot slot, std::int64_t count) {
 void PrefixCache::fill(Slot slot, std::int64_t tokens) {
   Sequence& sequence = sequences_[slot];
   for (; (sequence.full + 1) * block_size_ <= tokens; ++sequence.full) {
-    publish(sequence.blocks[static_cast<std::size_t>(sequence.full)], hash_of(sequence, sequence.full));
+    const std::uint64_t hash = hash_of(sequence, sequence.full);
+    const bool fresh = publish(sequence.blocks[static_cast<std::size_t>(sequence.full)], hash);
+    if (!fresh || observer_ == nullptr || (sequence.full + 1) * block_size_ > sequence.shared_tokens) continue;
+    observer_->stored(hash, sequence.full == 0 ? 0 : hash_of(sequence, sequence.full - 1), *sequence.prefix,
+                      sequence.full);
   }
 }
 
@@ -131,17 +135,18 @@ void PrefixCache::join_row_end(Block block) {
 
 // --- what can be found -------------------------------------------------------------------------------------------
 
-void PrefixCache::publish(Block block, std::uint64_t hash) {
+bool PrefixCache::publish(Block block, std::uint64_t hash) {
   Node& node = nodes_[block];
   node.hash = hash;
   node.full = true;
   node.twin = none;
   const auto [place, first] = first_.try_emplace(hash, block);
-  if (first) return;
+  if (first) return true;
   // Two that were computed at once hold the same. The oldest is found first.
   Block last = place->second;
   while (nodes_[last].twin != none) last = nodes_[last].twin;
   nodes_[last].twin = block;
+  return false;
 }
 
 void PrefixCache::forget(Block block) {
@@ -150,6 +155,7 @@ void PrefixCache::forget(Block block) {
   if (place->second == block) {
     if (node.twin == none) {
       first_.erase(place);
+      if (observer_ != nullptr) observer_->removed(node.hash);
     } else {
       place->second = node.twin;
     }
@@ -160,6 +166,14 @@ void PrefixCache::forget(Block block) {
   }
   node.full = false;
   node.twin = none;
+}
+
+void PrefixCache::clear() {
+  first_.clear();
+  for (Node& node : nodes_) {
+    node.full = false;
+    node.twin = none;
+  }
 }
 
 // --- recount -------------------------------------------------------------------------------------------------------

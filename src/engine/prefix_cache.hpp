@@ -9,6 +9,7 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 
 #include "base/error.hpp"
+#include "engine/cache_observer.hpp"
 #include "engine/events.hpp"
 
 namespace evenkeel::engine {
@@ -47,6 +48,12 @@ class PrefixCache {
   /// The sequence holds nothing any more. How many blocks became free.
   std::int64_t release(Slot slot);
 
+  /// Told from now on; null: nobody is. Of blocks that a prefix tells something about.
+  void observe(CacheObserver* observer) { observer_ = observer; }
+  /// Nothing can be found any more, also of what is in use.
+  void clear();
+  /// Blocks that can be found and differ.
+  [[nodiscard]] std::size_t findable() const { return first_.size(); }
   [[nodiscard]] std::int64_t free_blocks() const { return free_; }
   /// Recounts who holds what. O(blocks).
   [[nodiscard]] Result<void> check() const;
@@ -75,7 +82,8 @@ class PrefixCache {
   void leave_row(Block block);
   void join_row_front(Block block);
   void join_row_end(Block block);
-  void publish(Block block, std::uint64_t hash);
+  /// Whether nothing like it could be found before.
+  bool publish(Block block, std::uint64_t hash);
   void forget(Block block);
 
   const std::int64_t block_size_;
@@ -87,6 +95,7 @@ class PrefixCache {
   Block end_ = none;
   std::int64_t free_ = 0;
   std::uint64_t next_own_ = 1;
+  CacheObserver* observer_ = nullptr;
 };
 
 }  // namespace evenkeel::engine

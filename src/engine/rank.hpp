@@ -37,6 +37,9 @@ class Rank {
   }
   [[nodiscard]] const EngineGauges& gauges() const { return gauges_; }
   [[nodiscard]] EngineBooks books() const;
+  /// Null if it has none.
+  [[nodiscard]] PrefixCache* cache() { return cache_ ? &*cache_ : nullptr; }
+  [[nodiscard]] const PrefixCache* cache() const { return cache_ ? &*cache_ : nullptr; }
   [[nodiscard]] Result<void> check() const;
 
  private:

@@ -68,6 +68,11 @@ void KvEventFeed::tick(Time now) {
   note_sequence();
 }
 
+void KvEventFeed::malformed() {
+  const std::lock_guard lock(mutex_);
+  ++status_.unreadable;
+}
+
 bool KvEventFeed::take_emptied() { return std::exchange(emptied_, false); }
 
 void KvEventFeed::note_sequence() {

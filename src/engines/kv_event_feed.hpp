@@ -37,7 +37,7 @@ struct KvFeedStatus {
   std::uint64_t gaps = 0;  ///< that no replay filled; each time the index began anew, as at a restart
   std::uint64_t restarts = 0;
   std::uint64_t replays = 0;
-  std::uint64_t unreadable = 0;  ///< batches
+  std::uint64_t unreadable = 0;  ///< batches, and messages that are none
   std::uint64_t unknown = 0;     ///< events
   std::uint64_t unplaced = 0;    ///< blocks whose parent is not known, or beyond capacity
 };
@@ -61,6 +61,8 @@ class KvEventFeed final : private affinity::EventSequence::Sink {
   void connected(Time now);
   void connection_lost();
   void tick(Time now);
+  /// Something came that is no message of theirs.
+  void malformed();
   [[nodiscard]] std::optional<std::uint64_t> take_replay_request() { return sequence_.take_replay_request(); }
   /// Whether the worker's cache was emptied since this was last asked: it restarted, or said so.
   [[nodiscard]] bool take_emptied();

@@ -116,6 +116,19 @@ Result<std::int64_t> limit_of(const json::object& object) {
   return limit->value_or(0);
 }
 
+std::string kv_events_json(const std::optional<engines::KvFeedStatus>& kv) {
+  if (!kv) return "null";
+  const auto null_or_number = [](const auto& value) { return value ? std::to_string(*value) : std::string("null"); };
+  std::optional<std::int64_t> age_ms;
+  if (kv->age) age_ms = *kv->age / std::chrono::milliseconds(1);
+  return fmt::format(
+      R"({{"source":"{}","state":"{}","age_ms":{},"sequence":{},"whole":{},"blocks":{},"block_size":{},"bytes":{},)"
+      R"("batches":{},"gaps":{},"restarts":{},"replays":{},"unreadable":{},"unknown_events":{},"unplaced_blocks":{}}})",
+      kv->state == engines::KvFeedState::live ? "exact" : "approximate", engines::to_string(kv->state),
+      null_or_number(age_ms), null_or_number(kv->sequence), kv->whole, kv->blocks, kv->block_size, kv->memory_bytes,
+      kv->batches, kv->gaps, kv->restarts, kv->replays, kv->unreadable, kv->unknown, kv->unplaced);
+}
+
 std::string null_or(std::string_view text) { return text.empty() ? "null" : json_text(text); }
 
 }  // namespace
@@ -153,6 +166,7 @@ std::string Admin::list_workers() const {
     } else {
       out += "\"signal_age_ms\":null";
     }
+    fmt::format_to(std::back_inserter(out), ",\"kv_events\":{}", kv_events_json(facts.kv_events));
     fmt::format_to(std::back_inserter(out),
                    ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
                    breaker.open, breaker.trial, breaker.faults, breaker.ejections, json_text(facts.last_error));
@@ -167,9 +181,10 @@ std::string Admin::show_pool() const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 12> keys = {"url",           "name",           "models",       "engine",
-                                                     "max_in_flight", "ranks",          "group",        "sync",
-                                                     "role",          "bootstrap_port", "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 14> keys = {
+      "kv_events", "kv_events_replay", "url",          "name",       "models",
+      "engine",    "max_in_flight",    "ranks",        "group",      "sync",
+      "role",      "bootstrap_port",   "api_key_file", "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
@@ -178,6 +193,8 @@ Admin::Answer Admin::add_worker(const std::string& body) {
                                   {"engine", &setting.engine},
                                   {"group", &setting.group},
                                   {"role", &setting.role},
+                                  {"kv_events", &setting.kv_events},
+                                  {"kv_events_replay", &setting.kv_events_replay},
                                   {"api_key_file", &setting.api_key_file},
                                   {"api_key_env", &setting.api_key_env}}) {
     auto text = text_of(*object, key);

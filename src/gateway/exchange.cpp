@@ -152,6 +152,7 @@ void Exchange::describe() {
   submission_.affinity_key = request_.affinity_key;
   submission_.prompt_key = request_.prompt_key;
   submission_.prefix = request_.prefix;
+  submission_.told_hits = request_.told_hits;
 }
 
 void Exchange::take_receipt(const dispatch::Granted& granted) {

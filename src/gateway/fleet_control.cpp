@@ -10,12 +10,14 @@
 namespace evenkeel::gateway {
 
 FleetControl::FleetControl(const config::ServeSettings& settings, http::EventLoop& loop,
-                           dispatch::Dispatcher& dispatcher, Breakers& breakers, RankMarks& marks, Publish publish)
+                           dispatch::Dispatcher& dispatcher, Breakers& breakers, RankMarks& marks,
+                           KvSubscriber& kv_events, Publish publish)
     : settings_(settings),
       loop_(loop),
       dispatcher_(dispatcher),
       breakers_(breakers),
       marks_(marks),
+      kv_events_(kv_events),
       publish_(std::move(publish)) {
   for (const auto& model : settings_.models) (void)model_id(model.name);
   rebuild_map();
@@ -110,6 +112,7 @@ bool FleetControl::remove(std::string_view name) {
   for (Worker* worker : workers) {
     breakers_.set_draining(worker->id, true);
     drop_cache(*worker);
+    leave_kv_events(*worker);
   }
   if (workers.size() < engine->workers.size()) {
     engine->dropped.insert(*workers.front()->rank);
@@ -163,7 +166,9 @@ std::optional<FleetControl::WorkerFacts> FleetControl::facts(WorkerId id) const 
       engine->models,
       engine->last_error};
   for (const Worker& worker : engine->workers) {
-    if (worker.id == id && facts.last_error.empty()) facts.last_error = worker.complaint;
+    if (worker.id != id) continue;
+    if (facts.last_error.empty()) facts.last_error = worker.complaint;
+    if (worker.kv_feed) facts.kv_events = worker.kv_feed->status(loop_.now());
   }
   return facts;
 }
@@ -181,6 +186,7 @@ void FleetControl::rebuild_map() {
   map->upstreams.resize(places_.size());
   map->max_model_len.resize(served_.size(), 0);
   map->splitting.resize(served_.size());
+  map->adapter.resize(served_.size(), false);
   std::vector<bool> wanted(served_.size(), false);
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
   for (const auto& engine : engines_) {
@@ -188,6 +194,7 @@ void FleetControl::rebuild_map() {
     for (const Worker& worker : engine->workers) {
       map->upstreams[worker.id.value] = worker.upstream;
       map->prefix_caches = map->prefix_caches || worker.cache_blocks > 0;
+      map->tells_kv = map->tells_kv || worker.kv_feed != nullptr;
     }
     map->undiscovered = map->undiscovered || !engine->discovered;
     const bool splits = (engine->role == fleet::Role::prefill || engine->meets()) && at_odds_with(*engine) == nullptr;
@@ -195,6 +202,7 @@ void FleetControl::rebuild_map() {
       const auto id = model_ids_.find(card.id);
       if (id == model_ids_.end()) continue;
       wanted[id->second.value] = true;
+      map->adapter[id->second.value] = map->adapter[id->second.value] || card.adapter;
       const auto set = prefill_ids_.find(id->second);
       if (splits && set != prefill_ids_.end()) map->splitting[id->second.value] = {set->second, engine->meets()};
       if (card.max_model_len) map->max_model_len[id->second.value] = card.max_model_len->value();

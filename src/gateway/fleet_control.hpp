@@ -16,6 +16,7 @@
 #include "gateway/breakers.hpp"
 #include "gateway/cache_watch.hpp"
 #include "gateway/fleet_map.hpp"
+#include "gateway/kv_subscriber.hpp"
 #include "gateway/learned_limit.hpp"
 #include "gateway/rank_judge.hpp"
 #include "gateway/rank_marks.hpp"
@@ -33,7 +34,7 @@ class FleetControl {
   using Publish = std::function<void(std::shared_ptr<const FleetMap>)>;
 
   FleetControl(const config::ServeSettings& settings, http::EventLoop& loop, dispatch::Dispatcher& dispatcher,
-               Breakers& breakers, RankMarks& marks, Publish publish);
+               Breakers& breakers, RankMarks& marks, KvSubscriber& kv_events, Publish publish);
 
   /// Joins an engine, returns its name; its workers become routable once it has told its models (or they are given),
   /// its ranks (likewise) and answered a probe.
@@ -61,7 +62,8 @@ class FleetControl {
     std::optional<std::uint16_t> bootstrap_port;  ///< of a prefill engine of SGLang
     std::optional<bool> rank_honoured;  ///< of the engine, see RankJudge; nothing where it has no ranks or none knows
     std::vector<std::string> models;
-    std::string last_error;  ///< of the last bad probe, or why it refused its rank
+    std::string last_error;                          ///< of the last bad probe, or why it refused its rank
+    std::optional<engines::KvFeedStatus> kv_events;  ///< nothing where it tells of none
   };
   [[nodiscard]] std::optional<WorkerFacts> facts(WorkerId id) const;
   [[nodiscard]] std::shared_ptr<const FleetMap> map() const { return map_; }
@@ -79,6 +81,7 @@ class FleetControl {
     std::shared_ptr<const Upstream> upstream{};
     std::uint64_t refusals = 0;  ///< of its rank, as far as they were told
     std::string complaint{};
+    std::shared_ptr<engines::KvEventFeed> kv_feed{};  ///< null: it tells of none
   };
   struct Engine {
     std::uint32_t number = 0;  ///< its place in engines_
@@ -146,6 +149,10 @@ class FleetControl {
   void count_ranks(Engine& engine, const std::vector<engines::RankReport>& told);
   void judge_ranks(Engine& engine, const std::vector<const engines::Report*>& reports, Time asked, Time received);
   void note_refusals(Engine& engine);
+  /// Its workers' KV-cache events are received, once it is known which ranks there are.
+  void follow_kv_events(Engine& engine);
+  void leave_kv_events(const Worker& worker);
+  void note_served(const Engine& engine);
   /// Makes its workers those that it should have: each rank that can be addressed, or one.
   void apply_ranks(Engine& engine);
   using RankNumbers = std::vector<std::optional<std::uint32_t>>;
@@ -169,6 +176,7 @@ class FleetControl {
   dispatch::Dispatcher& dispatcher_;
   Breakers& breakers_;
   RankMarks& marks_;
+  KvSubscriber& kv_events_;
   Publish publish_;
   std::vector<EnginePtr> engines_;  // by number; null where one was removed and its name has not come back
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of every name there ever was

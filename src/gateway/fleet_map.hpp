@@ -14,6 +14,10 @@
 #include "engines/bootstrap.hpp"
 #include "http/address.hpp"
 
+namespace evenkeel::engines {
+class KvEventFeed;
+}
+
 namespace evenkeel::gateway {
 
 /// How to reach one worker: an engine, or one data-parallel rank of it.
@@ -26,6 +30,7 @@ struct Upstream {
   std::string base_path;
   std::string authorization;  ///< whole field value, or empty
   const engines::Adapter* adapter = nullptr;
+  std::shared_ptr<const engines::KvEventFeed> kv_feed;  ///< what it tells of its prefix cache; null = nothing
   std::string rank_field;  ///< whole field line that addresses the rank, or empty: the engine is one worker
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;             ///< of the engine; 1 if it is one worker
@@ -61,6 +66,8 @@ struct FleetMap {
   bool prefix_caches = false;                       ///< some worker has a prefix cache that is kept account of
 
   std::vector<std::int64_t> max_model_len;  ///< by ModelId; 0 = not told
+  std::vector<bool> adapter;                ///< by ModelId: served as an adapter over another model
+  bool tells_kv = false;                    ///< some upstream has a kv_feed
 
   [[nodiscard]] const ModelName* find(std::string_view name) const {
     const auto at = names.find(name);

@@ -83,8 +83,10 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
   if (engine.stopped) co_return;
   engine.bad_probes = 0;
   apply_ranks(engine);
+  follow_kv_events(engine);
   breakers_.probed(engine.workers.front().id, true);
   if (!first) co_await scrape(fiber, engine);
+  if (!engine.stopped) note_served(engine);
 }
 
 /// Nothing is sent to an engine that would take no part in a hand-over.

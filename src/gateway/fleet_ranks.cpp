@@ -46,6 +46,7 @@ std::shared_ptr<const Upstream> FleetControl::upstream_of(const Engine& engine, 
   upstream->authorization = engine.authorization;
   upstream->adapter = engine.adapter;
   upstream->bootstrap = {engine.url.host, engine.bootstrap_port};
+  upstream->kv_feed = worker.kv_feed;
   if (!worker.rank) return upstream;
   upstream->rank_field = fmt::format("{}: {}\r\n", engine.adapter->rank_field(), *worker.rank);
   upstream->rank = *worker.rank;
@@ -56,6 +57,50 @@ std::shared_ptr<const Upstream> FleetControl::upstream_of(const Engine& engine, 
 void FleetControl::renew_upstreams(Engine& engine) {
   for (Worker& worker : engine.workers) worker.upstream = upstream_of(engine, worker);
   rebuild_map();
+}
+
+void FleetControl::follow_kv_events(Engine& engine) {
+  // Several ranks in one worker tell of several caches.
+  if (engine.setting.kv_events.empty() || engine.ranks == 0 || (engine.ranks > 1 && !engine.workers.front().rank))
+    return;
+  bool any = false;
+  for (Worker& worker : engine.workers) {
+    if (worker.kv_feed || !worker.complaint.empty()) continue;
+    const std::uint32_t rank = worker.rank.value_or(0);
+    const auto events = kv_endpoint_of_rank(engine.setting.kv_events, rank);
+    const auto replay =
+        kv_endpoint_of_rank(engine.setting.kv_events_replay, engine.setting.kv_events_replay.empty() ? 0 : rank);
+    const auto feed =
+        !events   ? tl::unexpected(events.error())
+        : !replay ? tl::unexpected(replay.error())
+                  : kv_events_.follow(worker.id, *events, *replay, static_cast<std::size_t>(settings_.kv_event_blocks));
+    if (!feed) {
+      worker.complaint = feed.error().message;
+      spdlog::error("worker {}: {}; what its prefix cache holds is guessed", worker.name, worker.complaint);
+      continue;
+    }
+    worker.kv_feed = *feed;
+    any = true;
+    spdlog::info("worker {} tells of its prefix cache at {}", worker.name, *events);
+  }
+  if (any) renew_upstreams(engine);
+}
+
+void FleetControl::leave_kv_events(const Worker& worker) {
+  if (worker.kv_feed) kv_events_.leave(worker.id);
+}
+
+void FleetControl::note_served(const Engine& engine) {
+  if (engine.setting.kv_events.empty()) return;
+  const auto books = dispatcher_.workers();
+  for (const Worker& worker : engine.workers) {
+    if (!worker.kv_feed) continue;
+    const dispatch::WorkerStatus& status = books.at(worker.id.value);
+    worker.kv_feed->served({.tokens = static_cast<std::uint64_t>(std::max<std::int64_t>(status.generated_ever, 0)),
+                            .begun = status.leases_begun,
+                            .open = static_cast<std::uint64_t>(std::max<std::int64_t>(status.load.in_flight, 0))},
+                           loop_.now());
+  }
 }
 
 FleetControl::Worker FleetControl::make_worker(Engine& engine, std::optional<std::uint32_t> rank) {
@@ -129,6 +174,7 @@ void FleetControl::replace_workers(Engine& engine, const RankNumbers& wanted) {
     if (std::find(wanted.begin(), wanted.end(), worker.rank) != wanted.end()) continue;
     breakers_.set_draining(worker.id, true);
     drop_cache(worker);
+    leave_kv_events(worker);
   }
   rebuild_map();  // shards must know a worker before it can be given to them
   for (const WorkerId id : added) {

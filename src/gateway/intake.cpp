@@ -12,6 +12,7 @@
 #include "gateway/hash_text.hpp"
 #include "gateway/prompt_key.hpp"
 #include "gateway/prompt_prefix.hpp"
+#include "gateway/told_hits.hpp"
 
 namespace evenkeel::gateway {
 
@@ -327,6 +328,9 @@ Intake::Status Intake::understand(Request& request) {
   if (const BodySkim::Range& text = facts.text; !request.streamed && text.begin < text.end) {
     const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
     request.prompt_key = prompt_key(value, shard_.shared.prompt_salt);
+    if (facts.prompt_ids > 0 && facts.salt == 0 && fleet.tells_kv && shard_.shared.dispatcher.wants_hits()) {
+      request.told_hits = told_hits(fleet, request.model, value);
+    }
   }
   estimate(request);
   if (fleet.prefix_caches && !request.streamed) note_prefix(request);

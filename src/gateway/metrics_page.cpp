@@ -152,6 +152,45 @@ void append_workers(std::string& out, const dispatch::Dispatcher& dispatcher, co
   append_sample(out, "evenkeel_pool_drain_per_second", {}, pool.drain_per_s);
 }
 
+template <class Value>
+void append_by_feed(std::string& out, const KvSubscriber::Statuses& all,
+                    const std::vector<dispatch::WorkerStatus>& workers, std::string_view name, std::string_view type,
+                    std::string_view help, Value value) {
+  append_help(out, name, type, help);
+  for (const auto& [worker, status] : all) {
+    append_sample(out, name, fmt::format("worker=\"{}\"", label_value(workers.at(worker.value).spec.name)),
+                  static_cast<double>(value(status)));
+  }
+}
+
+/// Of workers that tell of their prefix caches.
+void append_kv_events(std::string& out, const KvSubscriber::Statuses& all,
+                      const std::vector<dispatch::WorkerStatus>& workers) {
+  if (all.empty()) return;
+  const auto append = [&](std::string_view name, std::string_view type, std::string_view help, auto value) {
+    append_by_feed(out, all, workers, name, type, help, value);
+  };
+  append("evenkeel_kv_events_live", "gauge", "1 while what the worker tells of its prefix cache is believed.",
+         [](const auto& s) { return s.state == engines::KvFeedState::live ? 1 : 0; });
+  append("evenkeel_kv_events_age_seconds", "gauge", "Since the last batch of KV-cache events; -1 = none has come.",
+         [](const auto& s) { return s.age ? to_seconds(*s.age) : -1.0; });
+  append("evenkeel_kv_events_blocks", "gauge", "Blocks that the worker has told it holds.",
+         [](const auto& s) { return s.blocks; });
+  append("evenkeel_kv_events_bytes", "gauge", "Memory that the account of them takes.",
+         [](const auto& s) { return s.memory_bytes; });
+  append("evenkeel_kv_events_batches_total", "counter", "Batches of KV-cache events taken.",
+         [](const auto& s) { return s.batches; });
+  append("evenkeel_kv_events_gaps_total", "counter", "Gaps that no replay filled: the account began anew.",
+         [](const auto& s) { return s.gaps; });
+  append("evenkeel_kv_events_restarts_total", "counter", "Restarts of the engine that its events showed.",
+         [](const auto& s) { return s.restarts; });
+  append("evenkeel_kv_events_replays_total", "counter", "Replays asked for.", [](const auto& s) { return s.replays; });
+  append("evenkeel_kv_events_unreadable_total", "counter", "Messages that could not be read.",
+         [](const auto& s) { return s.unreadable; });
+  append("evenkeel_kv_events_unplaced_blocks_total", "counter",
+         "Blocks whose parent is not known, or beyond kv_event_blocks.", [](const auto& s) { return s.unplaced; });
+}
+
 void append_ranks(std::string& out, const RankMarks& ranks) {
   const auto engines = ranks.engines();
   append_help(out, "evenkeel_engine_ranks", "gauge", "Data-parallel ranks of an engine that has some.");
@@ -210,7 +249,7 @@ void append_forecast_file(std::string& out, const ForecastKeeper::Status& file, 
 
 std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
                          const RankMarks& ranks, const observe::LogWriter* log, const ModelNames& models,
-                         const ForecastKeeper* forecasts, Time now) {
+                         const ForecastKeeper* forecasts, const KvSubscriber::Statuses& kv_events, Time now) {
   std::string out;
   out.reserve(16384);
   append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.",
@@ -272,6 +311,7 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_held(out, dispatcher.held());
   append_workers(out, dispatcher, breakers, ranks);
   append_ranks(out, ranks);
+  append_kv_events(out, kv_events, dispatcher.workers());
   append_forecasts(out, dispatcher.forecasts(), models.all());
   if (forecasts != nullptr) append_forecast_file(out, forecasts->status(), now);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/kv_subscriber.hpp"
 #include "gateway/shard.hpp"
 
 namespace evenkeel::gateway {
@@ -16,6 +17,7 @@ class ModelNames;
 [[nodiscard]] std::string metrics_page(const std::vector<std::unique_ptr<Shard>>& shards,
                                        const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
                                        const RankMarks& ranks, const observe::LogWriter* log, const ModelNames& models,
-                                       const ForecastKeeper* forecasts, Time now);
+                                       const ForecastKeeper* forecasts, const KvSubscriber::Statuses& kv_events,
+                                       Time now);
 
 }  // namespace evenkeel::gateway

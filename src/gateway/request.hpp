@@ -11,6 +11,7 @@
 #include "base/ids.hpp"
 #include "base/units.hpp"
 #include "config/settings.hpp"
+#include "dispatch/submission.hpp"
 #include "fleet/outcome.hpp"
 #include "fleet/view.hpp"
 #include "gateway/body_skim.hpp"
@@ -61,8 +62,9 @@ struct Request {
   config::Timeouts timeouts;
   Tokens prompt_estimate;
   std::uint64_t affinity_key = 0;
-  std::uint64_t prompt_key = 0;                   ///< see prompt_key(); 0 = none
-  std::shared_ptr<affinity::PromptChain> prefix;  ///< see prompt_prefix(); null = none
+  std::uint64_t prompt_key = 0;                         ///< see prompt_key(); 0 = none
+  std::shared_ptr<affinity::PromptChain> prefix;        ///< see prompt_prefix(); null = none
+  std::shared_ptr<const dispatch::ToldHits> told_hits;  ///< of a prompt in tokens, where engines tell what they hold
 
   // What became of it.
   int attempts = 0;

@@ -12,6 +12,7 @@
 #include "gateway/breakers.hpp"
 #include "gateway/fleet_control.hpp"
 #include "gateway/forecast_keeper.hpp"
+#include "gateway/kv_subscriber.hpp"
 #include "gateway/metrics_page.hpp"
 #include "gateway/shard.hpp"
 
@@ -68,12 +69,14 @@ struct Router::Parts {
         models(std::move(known_models)),
         forecasts(std::move(forecast_keeper)),
         breakers(settings.health, dispatcher, clock),
+        kv_events(clock, [this](WorkerId worker) { dispatcher.forget_prefixes(worker); }),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
         shared{
             settings, dispatcher, breakers, retries, responses, ranks, forecasts ? forecasts->salt() : salt_of(seed)} {
     shared.metrics_page = [this] {
-      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(), clock.now());
+      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(),
+                          kv_events.statuses(), clock.now());
     };
   }
 
@@ -91,6 +94,7 @@ struct Router::Parts {
   std::unique_ptr<ModelNames> models;
   std::unique_ptr<ForecastKeeper> forecasts;  ///< null = off
   Breakers breakers;
+  KvSubscriber kv_events;
   RetryBudget retries;
   ResponseOwners responses;
   RankMarks ranks;
@@ -156,11 +160,12 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
   }
 
   Parts* const raw = parts.get();
-  parts->control = std::make_unique<FleetControl>(parts->settings, parts->loop, parts->dispatcher, parts->breakers,
-                                                  parts->ranks, [raw](std::shared_ptr<const FleetMap> map) {
-                                                    raw->models->know(*map);
-                                                    for (auto& shard : raw->shards) shard->publish(map);
-                                                  });
+  parts->control =
+      std::make_unique<FleetControl>(parts->settings, parts->loop, parts->dispatcher, parts->breakers, parts->ranks,
+                                     parts->kv_events, [raw](std::shared_ptr<const FleetMap> map) {
+                                       raw->models->know(*map);
+                                       for (auto& shard : raw->shards) shard->publish(map);
+                                     });
   if (parts->forecasts) {
     parts->forecasts->recall(parts->dispatcher,
                              [raw](const std::string& name) { return raw->control->model_id(name); });

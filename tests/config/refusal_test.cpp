@@ -257,5 +257,25 @@ TEST(Names, OfHostsHeadersAndOriginsAreChecked) {
   EXPECT_SAYS(of_text("access_log = \"\"\n"), "access_log is empty");
 }
 
+TEST(KvEvents, EndpointsAreCheckedAndOneWithoutTheOtherIsSaid) {
+  EXPECT_TRUE(of_text(worker + "kv_events = \"tcp://a:5557\"\nkv_events_replay = \"tcp://a:5558\"\n"));
+  EXPECT_TRUE(of_text(worker + "kv_events = \"tcp://*:5557\"\n"));
+  EXPECT_TRUE(of_text(worker + "kv_events = \"tcp://[::1]:5557\"\n"));
+  EXPECT_TRUE(of_text(worker + "kv_events = \"ipc:///run/kv\"\n"));
+  for (const char* wrong : {"a:5557", "tcp://a", "tcp://:5557", "tcp://a:0", "tcp://a:70000", "tcp://a:x", "http://a:1",
+                            "ipc://", "tcp://a b:5", "tcp://*a:5", "tcp://a/b:5"}) {
+    EXPECT_SAYS(of_text(worker + "kv_events = \"" + wrong + "\"\n"),
+                "allowed: tcp://host:port with * for a host that connects, or ipc://path");
+  }
+  EXPECT_SAYS(of_text(worker + "kv_events_replay = \"tcp://a:5558\"\n"), "no effect without kv_events");
+  EXPECT_SAYS(of_text(worker + "kv_events = \"tcp://a:5557\"\nkv_events_replay = \"tcp://*:5558\"\n"),
+              "kv_events_replay is \"tcp://*:5558\" (allowed: tcp://host:port, or ipc://path)");
+  EXPECT_SAYS(of_text(worker + "kv_events = \"tcp://a:5557\"\nkv_events_replay = \"tcp://a:5557\"\n"),
+              "the same endpoint");
+  EXPECT_SAYS(of_text(worker + "kv_events = \"tcp://a:5557\"\nengine = \"tgi\"\n"),
+              "possible with vLLM and SGLang only, and this is tgi");
+  EXPECT_SAYS(of_text("kv_event_blocks = 4096\n" + worker), "kv_event_blocks has no effect: no worker has kv_events");
+}
+
 }  // namespace
 }  // namespace evenkeel::config

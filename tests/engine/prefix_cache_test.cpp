@@ -4,6 +4,7 @@
 #include <deque>
 #include <list>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -293,6 +294,47 @@ TEST(PrefixCacheInTheScheduler, DoesStepByStepWhatAPlainOneThatComparesTokensDoe
   }
   EXPECT_GT(found, 20'000);  // the loads are hard enough to mean something
   EXPECT_GT(preemptions, 300);
+}
+
+/// Keeps what it is told of.
+struct Watcher final : CacheObserver {
+  void stored(std::uint64_t hash, std::uint64_t parent, const PromptPrefix& prefix, std::int64_t block) override {
+    EXPECT_TRUE(found.insert(hash).second) << "it could be found before";
+    EXPECT_EQ(parent == 0, block == 0);
+    EXPECT_LT(static_cast<std::size_t>(block), prefix.chain.size());
+    EXPECT_TRUE(block == 0 || found.contains(parent)) << "ends go before beginnings, so it has its parent";
+    ++told;
+  }
+  void removed(std::uint64_t hash) override { EXPECT_EQ(found.erase(hash), 1U); }
+  std::set<std::uint64_t> found;
+  std::int64_t told = 0;
+};
+
+TEST(PrefixCacheInTheScheduler, AnObserverKnowsWhatCanBeFound) {
+  Random random(12);
+  const EngineConfig config = small(30);
+  Rank rank(config);
+  Watcher watcher;
+  rank.cache()->observe(&watcher);
+  for (RequestId id = 1; id < 3000; ++id) {
+    Ids ids;
+    for (int block = 0; block < 12; ++block) ids.push_back(random.below(2));
+    auto prefix = std::make_shared<PromptPrefix>(*prefix_of(ids, 4));
+    prefix->over_output = true;
+    EngineRequest wanted =
+        request(id, 1 + static_cast<std::int64_t>(random.below(40)), 1 + static_cast<std::int64_t>(random.below(8)));
+    wanted.prefix = std::move(prefix);
+    rank.submit(wanted);
+    if (random.below(10) == 0) static_cast<void>(rank.abort(id - random.below(std::min<RequestId>(id, 4))));
+    Told told;
+    static_cast<void>(rank.schedule(at_ms(0), told));
+    rank.complete(at_ms(1), told);
+    ASSERT_EQ(watcher.found.size(), rank.cache()->findable());
+  }
+  EXPECT_GT(watcher.told, 1000);
+  rank.cache()->clear();
+  EXPECT_EQ(rank.cache()->findable(), 0U);
+  ASSERT_TRUE(rank.check().has_value()) << rank.check().error().message;
 }
 
 // --- by hand -------------------------------------------------------------------------------------------------------
