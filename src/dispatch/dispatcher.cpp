@@ -229,9 +229,20 @@ bool Dispatcher::any_routable(const Submission& submission) const {
   });
 }
 
+/// By the measured drain; before one was measured, by what the workers are known to do.
 Duration Dispatcher::retry_after(const ModelState& model, Time now) const {
+  const auto waiting = static_cast<double>(model.pool.size() + 1);
   const double drain = model.drain.per_second(now);
-  const double seconds = drain > 0 ? static_cast<double>(model.pool.size() + 1) / drain : 1.0;
+  double seconds = drain > 0 ? waiting / drain : 1.0;
+  for (const auto& [id, state] : models_) {
+    if (drain > 0 || &state != &model) continue;
+    double tokens_per_s = 0;
+    for (const auto& record : roster_.records()) {
+      if (!record->takes_requests() || !record->serves(id)) continue;
+      tokens_per_s += record->rate_curve().at(static_cast<double>(record->slots > 0 ? record->slots : record->limit()));
+    }
+    if (tokens_per_s > 0) seconds = waiting * model.mean_output / tokens_per_s;
+  }
   return from_seconds(std::clamp(seconds, 0.05, 59.0));
 }
 

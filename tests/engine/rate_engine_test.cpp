@@ -1,5 +1,7 @@
 // The fluid engine against published arithmetic of a two-box fleet (measured rates at 1 and 2 streams) and
 // against a crude integration in small time steps.
+#include "engine/rate_engine.hpp"
+
 #include <deque>
 #include <map>
 #include <optional>
@@ -50,6 +52,18 @@ std::vector<double> walls(const EngineConfig& config, std::size_t most, std::int
 double aggregate(std::size_t thors, std::size_t sparks, std::int64_t tokens, const std::vector<double>& thor_s,
                  const std::vector<double>& spark_s) {
   return static_cast<double>(tokens) * static_cast<double>(thors + sparks) / std::max(thor_s[thors], spark_s[sparks]);
+}
+
+TEST(RateEngine, GoesOnAtOtherRatesFromTheMomentTheyAreSet) {
+  RateEngine engine(spark());
+  for (std::uint64_t id : {0, 1}) (void)engine.submit(Time{}, request(id, 1, 111));
+  LastEnd end;
+  const Time changed = Time(from_seconds(1.0));
+  while (engine.next_event() && *engine.next_event() < changed) engine.advance(*engine.next_event(), end);
+  engine.set_rates(changed, {49.24 / 4, 87.82 / 4});
+  while (const auto due = engine.next_event()) engine.advance(*due, end);
+  EXPECT_NEAR(end.seconds, 1 + (222 - 87.82) / (87.82 / 4), 1e-6);
+  EXPECT_TRUE(engine.check().has_value());
 }
 
 TEST(RateEngine, SplitsOfABurstGiveThePublishedAggregates) {

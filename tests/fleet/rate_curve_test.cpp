@@ -112,6 +112,21 @@ TEST(RateCurve, DropsObservationsThatCannotBe) {
   for (const double level : {1.0, 4.0, 5000.0}) EXPECT_NEAR(curve.at(level), std::min(level, 6.0) * 25, 1e-9);
 }
 
+TEST(RateCurve, IsMadeOfPointsAndGivesThemBack) {
+  const std::vector<RatePoint> points = {{1, 18.18}, {2, 50.71}, {4, 50.71}};
+  const RateCurve curve = RateCurve::of(points);
+  ASSERT_EQ(curve.points().size(), points.size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    EXPECT_DOUBLE_EQ(curve.points()[i].level, points[i].level);
+    EXPECT_DOUBLE_EQ(curve.points()[i].rate, points[i].rate);
+    EXPECT_DOUBLE_EQ(curve.at(points[i].level), points[i].rate);
+  }
+  EXPECT_DOUBLE_EQ(curve.at(3), 50.71);
+  const std::vector<RatePoint> impossible = {{0, 5}, {1, -5}, {std::numeric_limits<double>::quiet_NaN(), 5}};
+  EXPECT_FALSE(RateCurve::of(impossible).known());
+  EXPECT_TRUE(RateCurve().points().empty());
+}
+
 TEST(RateCurve, TakesLevelsAboveItsLastGroup) {
   RateCurve curve;
   watch(curve, 5000, 900, 10);

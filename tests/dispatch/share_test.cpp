@@ -1,0 +1,77 @@
+// Workers that are other routers': what may be used of them is said, not learned.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "dispatch/support/desk.hpp"
+
+namespace evenkeel::dispatch {
+namespace {
+
+using namespace testing;
+
+TEST(Share, LimitsOursAndShowsTheLoadOfOthers) {
+  Desk desk;
+  const WorkerId far = desk.worker("far", 0);
+  EXPECT_TRUE(desk.submit(asking())->waits());
+  desk.dispatcher.set_share(far, {4, 1, 3});
+  EXPECT_EQ(desk.in_flight(far), 1) << "whoever waited enters at once";
+  EXPECT_EQ(desk.dispatcher.workers()[0].foreign_requests, 3);
+  EXPECT_TRUE(desk.submit(asking())->waits());
+}
+
+TEST(Share, OfTimesThatCannotBeIsDroppedWhole) {
+  Desk desk;
+  const WorkerId far = desk.worker("far", 0);
+  desk.dispatcher.set_share(far, {4, 2, 1});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const WorkerShare& wrong : {WorkerShare{-1, 9, 0}, WorkerShare{9, -1, 0}, WorkerShare{9, 9, -1},
+                                   WorkerShare{9, 9, nan}, WorkerShare{9, 9, INFINITY}}) {
+    desk.dispatcher.set_share(far, wrong);
+    EXPECT_EQ(desk.dispatcher.workers()[0].spec.max_in_flight, 2);
+    EXPECT_EQ(desk.dispatcher.workers()[0].foreign_requests, 1);
+  }
+}
+
+TEST(Share, IsNotForgottenAsAnEnginesReportIs) {
+  Desk desk;
+  const WorkerId far = desk.worker("far", 0);
+  desk.dispatcher.set_share(far, {4, 1, 3});
+  desk.pass(seconds(60));
+  EXPECT_EQ(desk.dispatcher.workers()[0].foreign_requests, 3);
+}
+
+TEST(Share, EndsWhenTheNameComesBackAsAnotherWorker) {
+  Desk desk;
+  const WorkerId far = desk.worker("far", 0);
+  desk.dispatcher.set_share(far, {4, 1, 3});
+  const std::array points = {fleet::RatePoint{1, 50}};
+  desk.dispatcher.set_rate(far, points);
+  ASSERT_EQ(desk.worker("far", 8), far);
+  EXPECT_EQ(desk.dispatcher.workers()[0].foreign_requests, 0);
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 0);
+}
+
+TEST(Rate, ThatIsGivenCountsUntilItIsTakenBack) {
+  Desk desk;
+  const WorkerId one = desk.worker("one", 4);
+  const auto slip = desk.submit(asking());
+  for (int i = 0; i < 20; ++i) {  // learned: 100 a second
+    slip->lease.generated(Tokens(10));
+    desk.pass(milliseconds(100));
+  }
+  EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 100, 10);
+  const std::array points = {fleet::RatePoint{1, 50}, fleet::RatePoint{2, 80}};
+  desk.dispatcher.set_rate(one, points);
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 50);
+  const auto second = desk.submit(asking());
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 80);
+  second->lease.end(fleet::Outcome::completed);
+  desk.dispatcher.set_rate(one, {});
+  EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 100, 10);
+}
+
+}  // namespace
+}  // namespace evenkeel::dispatch
