@@ -71,6 +71,12 @@ PeerRouter::PeerRouter(PeerWorld& world, std::size_t box, std::unique_ptr<routin
   set_shedding(false);
 }
 
+PeerRouter::~PeerRouter() {
+  leaving_ = true;
+  dispatcher_.close();  // else what waits would be given the leases that end now
+  open_.clear();
+}
+
 void PeerRouter::set_shedding(bool sheds) {
   sheds_ = sheds;
   dispatcher_.set_state(far_[box_].worker,
@@ -157,6 +163,7 @@ peers::RouteReason PeerRouter::reason_for(std::size_t to) const {
 }
 
 void PeerRouter::refused(std::size_t id, dispatch::Refused refused) {
+  if (leaving_) return;
   refusal_ = refused;
   if (open_.at(id).from != box_) return;  // arrive() sends it back
   open_.erase(id);

@@ -32,6 +32,9 @@ class PeerRouter final : public BoxRouter {
  public:
   PeerRouter(PeerWorld& world, std::size_t box, std::unique_ptr<routing::Policy> policy, std::uint64_t seed,
              const PeerRouterOptions& options);
+  PeerRouter(const PeerRouter&) = delete;
+  PeerRouter& operator=(const PeerRouter&) = delete;
+  ~PeerRouter() override;
 
   void submit(std::size_t request) override;
   void arrive(std::size_t request, std::size_t from) override;
@@ -100,6 +103,7 @@ class PeerRouter final : public BoxRouter {
   std::unordered_map<std::size_t, Open> open_;
   std::optional<dispatch::Refused> refusal_;
   bool sheds_ = false;
+  bool leaving_ = false;  ///< being destroyed: what becomes of requests concerns nobody
 };
 
 /// Gives every box of the world such a router, and lets them meet. The policy as make_policy() reads it.
