@@ -15,11 +15,13 @@ using namespace testing;
 TEST(Share, LimitsOursAndShowsTheLoadOfOthers) {
   Desk desk;
   const WorkerId far = desk.worker("far", 0);
-  EXPECT_TRUE(desk.submit(asking())->waits());
+  const auto first = desk.submit(asking());
+  EXPECT_TRUE(first->waits());
   desk.dispatcher.set_share(far, {4, 1, 3});
   EXPECT_EQ(desk.in_flight(far), 1) << "whoever waited enters at once";
   EXPECT_EQ(desk.dispatcher.workers()[0].foreign_requests, 3);
-  EXPECT_TRUE(desk.submit(asking())->waits());
+  const auto second = desk.submit(asking());
+  EXPECT_TRUE(second->waits());
 }
 
 TEST(Share, OfTimesThatCannotBeIsDroppedWhole) {
