@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """KV-cache events of emulated engines, which say themselves what their caches hold: the router must know the same,
 after lost batches, with and without a replay, after a restart, or say that it guesses."""
+import itertools
 import json
 import random
+import socket
 import urllib.request
 
 from support import kit
 from support.kit import case, cases, equal, until
-from support.router import Emulator, free_ports
+from support.router import Emulator, free_port
 from support.streams import COMPLETIONS, ask
 from support.wire import Client
 
@@ -22,17 +24,37 @@ def fetch(url, method="GET", document=None):
         return json.loads(body) if body else None
 
 
+def free_row(count):
+    """The first of so many consecutive ports that nobody listens on."""
+    while True:
+        first = free_port()
+        probes = [socket.socket() for _ in range(count)]
+        try:
+            for place, probe in enumerate(probes):
+                probe.bind(("127.0.0.1", first + place))
+            return first
+        except (OSError, OverflowError):
+            continue
+        finally:
+            for probe in probes:
+                probe.close()
+
+
 class Engine(Emulator):
     def __init__(self, world, *flags, ranks=1, replay=True):
-        events, replays = sorted(free_ports(2))
-        while replays - events < ranks:
-            events, replays = sorted(free_ports(2))
-        self.joining = {"engine": "vllm", "kv_events": f"tcp://127.0.0.1:{events}"}
-        more = ["--prefix-cache", "--kv-events", events, "--ranks", ranks]
-        if replay:
-            self.joining["kv_events_replay"] = f"tcp://127.0.0.1:{replays}"
-            more += ["--kv-events-replay", replays]
-        super().__init__(world, "m", "--kv-tokens", 100 * BLOCK, "--max-model-len", 1000, *more, *flags)
+        for left in reversed(range(5)):
+            events = free_row(2 * ranks)
+            self.joining = {"engine": "vllm", "kv_events": f"tcp://127.0.0.1:{events}"}
+            more = ["--prefix-cache", "--kv-events", events, "--ranks", ranks]
+            if replay:
+                self.joining["kv_events_replay"] = f"tcp://127.0.0.1:{events + ranks}"
+                more += ["--kv-events-replay", events + ranks]
+            try:
+                super().__init__(world, "m", "--kv-tokens", 100 * BLOCK, "--max-model-len", 1000, *more, *flags)
+                break
+            except AssertionError:  # somebody else took one of the ports meanwhile
+                if left == 0:
+                    raise
         self.name = self.url.removeprefix("http://")
 
     def fault(self, **faults):
@@ -48,6 +70,7 @@ def router_of(world, *engines, flags=()):
         fetch(f"http://127.0.0.1:{router.admin_port}/workers", "POST", {"url": engine.url, **engine.joining})
     until(lambda: router.answers("/ready") and all(worker["state"] == "routable" for worker in router.workers()),
           "every worker is routable")
+    until(lambda: all(kv is not None and kv["state"] != "away" for kv in kv_of(router).values()), "each is heard")
     return router
 
 
@@ -159,9 +182,8 @@ def a_gap_is_filled_by_replay(world):
 def a_gap_that_stays_is_told_and_what_is_behind_it_is_known(world, replay):
     engine = Engine(world, replay=replay)
     router = router_of(world, engine)
-    old = fresh(1)
-    send(router, old)
-    until(lambda: kv_of(router)[engine.name]["blocks"] > 0, "events before the gap")
+    seeds = itertools.count(100)  # what is told before the subscription has arrived is heard by nobody
+    until(lambda: send(router, fresh(next(seeds))) and kv_of(router)[engine.name]["blocks"] > 0, "events before the gap")
     engine.fault(kv_drop_batches=1, kv_no_replay=True)
     send(router, fresh(2))
     new = fresh(3)
