@@ -92,7 +92,7 @@ http::Task<Exchange::Way> Exchange::place_both(Meeting& at, AttemptResult& resul
   if (at.decode == nullptr) submission_.excluded.add(decode->lease.worker());
   if (at.prefill == nullptr) split_->prefill.excluded.add(prefill->lease.worker());
   if (at.decode == nullptr || at.prefill == nullptr) co_return Way::again;  // this map is of another moment
-  take_receipt(*prefill);  // its expectation counts
+  take_receipt(*prefill);                                                   // its expectation counts
   take_receipt(*decode);
   request_.worker = at.decode->name;
   request_.prefill_worker = at.prefill->name;
