@@ -52,7 +52,7 @@ void expect_near(const ExperimentResult& result, const std::string& key, double 
 // task), and that the lowest headroom is that at the close, are what reproduces it.
 TEST(HeadroomStaleness, EveryPublishedCellIsMetWithinATenthOrThreeTenths) {
   ExperimentRun run;
-  run.trials = 300;
+  run.trials = 600;
   const auto result = run_fleet_experiment(headroom_staleness_experiment(), run);
   ASSERT_TRUE(result.has_value()) << result.error().message;
   for (const PublishedRow& row : published) {
