@@ -129,6 +129,14 @@ void add_routing_flags(CLI::App& command, SimulateFlags& flags) {
              "later releases that may enter before one; none or 0: no cap but a policy's own")
       ->capture_default_str();
   routing
+      .words("--redline", options.redline,
+             "which workers have memory left for a request, under every policy: off, on, or with one published line")
+      ->capture_default_str();
+  routing
+      .real("--redline-level", options.redline_level, bounds::redline_level,
+            "probability with which a worker's residents stay within its memory")
+      ->capture_default_str();
+  routing
       .real("--prompt-weight", options.prompt_weight, bounds::prompt_weight,
             "what a prompt token to be computed counts, in output tokens")
       ->capture_default_str();

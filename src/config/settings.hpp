@@ -91,6 +91,23 @@ struct LimitSettings {
   Duration body_timeout = std::chrono::seconds(60);  ///< between two pieces of a request body
 };
 
+/// docs/redline.md says what each is.
+struct RedlineSettings {
+  std::string mode = "off";  ///< off, on, published
+  double level = 0.9999;
+  double reserve = 0.05;
+  double band = 0.05;
+  double silo = 0.10;
+  double share = 1;
+  Duration lease = std::chrono::seconds(10);
+  std::string cut_off = "admit";  ///< admit, block
+  std::string frozen = "meter";   ///< meter, close
+  std::string footprint = "window_mean";
+  std::int64_t heavy_tokens = 1024;
+  std::int64_t unknown_output = 1024;
+  std::int64_t prefill_tokens = 65536;
+};
+
 /// Everything `evenkeel serve` can be told.
 struct ServeSettings {
   std::vector<WorkerSetting> workers;
@@ -111,6 +128,7 @@ struct ServeSettings {
   HealthSettings health;
   PoolSettings pool;
   PrefixSettings prefix;
+  RedlineSettings redline;
   LimitSettings limits;
   std::int64_t kv_event_blocks = std::int64_t{1} << 17U;  ///< of each worker that publishes KV-cache events
   std::string access_log = "off";                         ///< a file, "-" for standard output, or "off"

@@ -213,6 +213,39 @@ vector<Setting<PrefixSettings>> prefix_entries() {
   };
 }
 
+vector<Setting<RedlineSettings>> redline_entries() {
+  using R = RedlineSettings;
+  return {
+      {"redline", "mode", "--redline", Text<R>{&R::mode, {"off", "on", "published"}},
+       "Keep workers within their memory under every policy, see docs/redline.md; published = by one fixed line"},
+      {"redline", "level", "--redline-level", number(&R::level, 0.501, 0.9999999),
+       "Probability with which what is resident at a worker stays within its KV memory"},
+      {"redline", "reserve", "--redline-reserve", number(&R::reserve, 0.0, 0.99),
+       "Share of the fleet's KV memory below which heavy requests are refused"},
+      {"redline", "band", "--redline-band", number(&R::band, 0.0, 0.99),
+       "So much more, and one mean answer a worker, and they are taken again"},
+      {"redline", "silo", "--redline-silo", number(&R::silo, 0.0, 0.99),
+       "Share of its KV memory that a worker keeps free which is not heard of; the line of published"},
+      {"redline", "share", "--redline-share", number(&R::share, 0.001, 1.0),
+       "This router's share of each worker's KV memory, where several routers share the workers"},
+      {"redline", "lease", "--redline-lease", number<R, Duration>(&R::lease, 100ms, day),
+       "How long a worker counts as heard of after its engine's report"},
+      {"redline", "cut_off", "--redline-cut-off", Text<R>{&R::cut_off, {"admit", "block"}},
+       "What becomes of a worker that is not heard of: it is given requests within its own reserve, or none"},
+      {"redline", "frozen", "--redline-frozen", Text<R>{&R::frozen, {"meter", "close"}},
+       "While the fleet is frozen: heavy requests enter as far as the reserve stays whole, or not at all"},
+      {"redline", "footprint", "--redline-footprint",
+       Text<R>{&R::footprint, {"admission", "window_mean", "window_close", "mean_duration", "residency_mean"}},
+       "What a request counts for in receipts, and for a published line"},
+      {"redline", "heavy_tokens", "--redline-heavy-tokens", number<R, std::int64_t>(&R::heavy_tokens, 1, many),
+       "Output tokens beyond which a request is heavy"},
+      {"redline", "unknown_output", "--redline-unknown-output", number<R, std::int64_t>(&R::unknown_output, 1, many),
+       "Mean output tokens that are assumed until 64 answers of the model have ended"},
+      {"redline", "prefill_tokens", "--redline-prefill-tokens", number<R, std::int64_t>(&R::prefill_tokens, 1, many),
+       "Prompt tokens to be computed that a worker may owe"},
+  };
+}
+
 vector<Setting<LimitSettings>> limit_entries() {
   using L = LimitSettings;
   constexpr Bytes gibibyte{1LL << 30U};
@@ -243,6 +276,7 @@ vector<Setting<ServeSettings>> whole_table() {
   lift(all, "health", &ServeSettings::health, health_entries());
   lift(all, "pool", &ServeSettings::pool, pool_entries());
   lift(all, "prefix", &ServeSettings::prefix, prefix_entries());
+  lift(all, "redline", &ServeSettings::redline, redline_entries());
   lift(all, "limits", &ServeSettings::limits, limit_entries());
   return all;
 }

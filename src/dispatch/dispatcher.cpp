@@ -40,7 +40,10 @@ Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Polic
       roster_(books_),
       prefixes_(options.prefix_index, policy_->wants_hits()),
       wants_running_(policy_->wants_running()),
-      plans_jointly_(policy_->plans_jointly()) {}
+      keeps_running_(wants_running_ || options.redline.on),
+      plans_jointly_(policy_->plans_jointly()) {
+  if (options.redline.on) redline_.emplace(options.redline);
+}
 
 // --- the fleet -------------------------------------------------------------------------------------------
 
@@ -48,6 +51,7 @@ WorkerId Dispatcher::add_worker(WorkerSpec spec) {
   const Turn turn(*this, ask::AddWorker{spec});
   const Time now = turn.now;
   const WorkerId id = roster_.add(std::move(spec), now).id;
+  if (redline_) redline_->replaced(id);
   note_routability(now);
   return id;
 }
@@ -118,6 +122,7 @@ void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
 void Dispatcher::report(WorkerId id, const EngineReport& report) {
   const Turn turn(*this, ask::Report{id, report});
   roster_.report(roster_.get(id), report);
+  if (redline_) redline_->heard(id, report.asked, report.kv_used, report.kv_capacity);
 }
 
 void Dispatcher::set_prefix_cache(WorkerId id, std::size_t blocks) {
@@ -182,6 +187,12 @@ std::vector<WorkerStatus> Dispatcher::workers() const {
     status.generated_ever = record->books.generated_ever();
     status.sound = record->books.sound();
     status.prefixes = prefixes_.status(record->id);
+    if (redline_) {
+      fleet::WorkerView view;
+      view_worker(*record, now, view);
+      view.load = status.load;
+      status.redline = redline_->status(view, now);
+    }
     all.push_back(std::move(status));
   }
   return all;
@@ -249,6 +260,7 @@ Duration Dispatcher::retry_after(const ModelState& model, Time now) const {
 std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, const ModelState& model, Time now) const {
   if (closed_) return Refusal::shutting_down;
   if (!submission.excluded.empty() && !any_routable(submission)) return Refusal::all_tried;
+  if (redline_refuses_) return Refusal::redline;
   if (waiting_total() >= options_.pool_requests) return Refusal::pool_full;
   Bytes kept = submission.bytes;
   for (const auto& [id, other] : models_) kept += other.pool.bytes();
@@ -266,7 +278,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
   granted.lease.expect_hit(hit);
   prefixes_.placed(worker.id, submission, now);
-  if (wants_running_) worker.running_leases.add(granted.lease, submission.model, submission.prompt_key);
+  if (keeps_running_) worker.running_leases.add(granted.lease, submission.model, submission.prompt_key);
   roster_.note_change(worker, now);
   fleet::Receipt& receipt = granted.receipt;
   receipt.policy = worker.spec.role == fleet::Role::prefill ? prefill_policy_.name() : policy_->acting();
@@ -296,6 +308,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   if (!closed_ && !paused_ && !put_off(submission.model, now, verdicts)) {
     if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
   }
+  redline_refuses_ = redline_ && turned_away_by_redline(submission, model, now);
   if (const auto refusal = refusal_for(submission, model, now)) {
     if (tape_ != nullptr) tape_->refused(id, *refusal);
     return Refused{*refusal, retry_after(model, now)};
@@ -325,7 +338,8 @@ fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission)
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
   prefixes_.placed(worker, submission, turn.now);
-  if (wants_running_) record.running_leases.add(lease, submission.model, submission.prompt_key);
+  if (keeps_running_) record.running_leases.add(lease, submission.model, submission.prompt_key);
+  if (redline_) redline_->admitted(worker, lease.request(), demand_of(submission));
   roster_.note_change(record, turn.now);
   return lease;
 }
@@ -359,7 +373,8 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& told) {
       const double weight = 1.0 / static_cast<double>(std::min<std::int64_t>(64, ++model.ended));
       model.mean_output += weight * (summary.output_tokens.as_double() - model.mean_output);
     }
-    if (wants_running_) worker.running_leases.remove(summary.place);
+    if (keeps_running_) worker.running_leases.remove(summary.place);
+    if (redline_) redline_->ended(summary);
     // A prefill ends with its first token, which says nothing of how long answers are.
     if (worker.spec.role != fleet::Role::prefill) policy_->ended(summary, now);
     if (!put_off(worker, now, verdicts))
@@ -409,6 +424,7 @@ void Dispatcher::tick() {
     if (history_noted_ == Time::min() || now - history_noted_ >= std::chrono::milliseconds(100)) {
       roster_.note_history(now, options_.signal_lifetime);
       history_noted_ = now;
+      if (redline_) look_at_redline(now);
     }
     roster_.note_steps(now);
     prefixes_.expire(now);

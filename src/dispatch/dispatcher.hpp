@@ -17,6 +17,7 @@
 #include "dispatch/roster.hpp"
 #include "dispatch/tape.hpp"
 #include "dispatch/waiting_pool.hpp"
+#include "redline/fleet_redline.hpp"
 #include "routing/least_prefill.hpp"
 #include "routing/policy.hpp"
 
@@ -41,6 +42,7 @@ struct DispatcherOptions {
   Duration turn_budget = std::chrono::microseconds(50);
   double mean_output = 256;                   ///< output tokens a request is taken to have until some have ended; > 0
   affinity::PrefixIndexOptions prefix_index;  ///< of workers that have a prefix cache and a policy that wants_hits()
+  redline::Options redline;                   ///< which workers are admissible, under every policy; off at first
 };
 
 inline constexpr int default_overtake_cap = 64;
@@ -61,6 +63,14 @@ struct WorkerStatus {
   std::int64_t generated_ever = 0;
   bool sound = true;
   PrefixStatus prefixes;
+  std::optional<redline::WorkerRedline> redline;  ///< none: it is off
+};
+
+/// What the redline has seen and done.
+struct RedlineStatus {
+  std::vector<redline::FleetStatus> models;
+  redline::HeavyClassifier::Counts heavy;
+  std::uint64_t held = 0;  ///< requests that had to wait though a slot was free
 };
 
 struct PoolStatus {
@@ -140,6 +150,10 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// From now on everything that waits or comes is refused as shutting_down.
   void close();
   [[nodiscard]] PoolStatus pool() const;
+  /// Nothing if it is off.
+  [[nodiscard]] std::optional<RedlineStatus> redline() const;
+  /// Whether the redline takes no heavy requests of the model now. Takes no lock if it is off.
+  [[nodiscard]] bool frozen(ModelId model) const;
   /// How long the lock was held, each time.
   [[nodiscard]] HeldTimes held() const;
   /// Whether the policy looks at Submission::prefix and told_hits.
@@ -178,6 +192,20 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] Duration retry_after(const ModelState& model, Time now) const;
   Granted grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
                 std::uint32_t considered, Tokens hit, Time arrived, Time now);
+  void view_worker(const WorkerRecord& record, Time now, fleet::WorkerView& view) const;
+
+  // guard.cpp: the redline's part of a step
+  /// Tells it of the workers viewed, and looks whether the fleet of the model is to freeze.
+  void show_redline(ModelId id, const ModelState& model, Time now);
+  /// All models; also while nobody asks for a worker.
+  void look_at_redline(Time now);
+  [[nodiscard]] redline::Demand demand_of(const Submission& submission) const;
+  [[nodiscard]] bool held_by_redline(const fleet::WorkerView& worker, const redline::Demand& demand, Time now) const;
+  /// Whether a heavy request came while the fleet is frozen, and no worker that is viewed has room for it.
+  [[nodiscard]] bool turned_away_by_redline(const Submission& submission, const ModelState& model, Time now);
+  /// Books a placement, and the verdict on it in its receipt; what is viewed of the worker is charged for it.
+  void book_with_redline(const redline::Demand& demand, fleet::WorkerView& worker, Granted& granted, Time now);
+
   [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id,
                                                  Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
@@ -190,12 +218,14 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// The set of workers that can be routed to has changed: notes of each waiting request whether one is left for it.
   void note_routability(Time now);
   [[nodiscard]] bool over_budget(Time began, Verdicts& verdicts);
-  [[nodiscard]] bool someone_is_held(ModelState& model) const;
+  [[nodiscard]] bool someone_is_held(ModelState& model, Time now) const;
   bool view_fleet(ModelId id, const ModelState& model, Time now);
   void view_running();
-  bool view_waiting(ModelState& model);
+  bool view_waiting(ModelState& model, Time now);
   /// Where the candidates of such a request stand in candidates_: begin and count.
-  std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded);
+  /// `demand` is null if the redline is off.
+  std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded, const redline::Demand* demand,
+                                                      Time now);
   void check_due(ModelState& model, Time now, Verdicts& verdicts);
   /// Outside the lock: rings the alarm if a plan was put off, tells what became of waiting requests.
   void tell(Verdicts& verdicts);
@@ -211,9 +241,13 @@ class Dispatcher final : public fleet::LeaseObserver {
   Random random_;
   Roster roster_;
   PrefixHits prefixes_;
+  std::optional<redline::FleetRedline> redline_;
+  std::uint64_t held_back_ = 0;
+  bool redline_refuses_ = false;  ///< the request that is being decided
   std::map<ModelId, ModelState> models_;
   std::uint64_t next_request_ = 1;
   const bool wants_running_;
+  const bool keeps_running_;  ///< for the policy or the redline
   bool closed_ = false;
   bool paused_ = false;
   std::int64_t step_ = 0;       ///< as resume() said; 0 = nobody does
@@ -225,6 +259,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   // Scratch of one step, kept for its capacity.
   std::vector<fleet::WorkerView> workers_view_;
   std::vector<fleet::RunningView> running_view_;
+  std::vector<fleet::RunningView> resident_view_;  ///< of one worker, for the redline
   std::vector<fleet::WaitingView> waiting_view_;
   std::vector<std::uint32_t> candidates_;
   std::vector<std::pair<std::size_t, std::size_t>> candidate_ranges_;

@@ -50,6 +50,24 @@ void put_submission(std::string& out, const Submission& what) {
     put_list(out, "held_tokens", *what.told_hits, [](const auto& told) { return told.second.value(); });
   }
   if (!what.excluded.empty()) put_list(out, "excluded", what.excluded.ids(), [](WorkerId id) { return id.value; });
+  if (what.output_bound > Tokens()) put(out, ",\"bound\":{}", what.output_bound.value());
+  if (what.sequences != 1) put(out, ",\"sequences\":{}", what.sequences);
+  if (what.heavy) put(out, ",\"heavy\":{}", *what.heavy ? 1 : 0);
+}
+
+void put_redline(std::string& out, const redline::Options& options) {
+  if (!options.on) return;
+  put(out, ",\"redline\":1,\"redline_published\":{},\"redline_level\":{}",
+      options.line == redline::Line::published ? 1 : 0, options.level);
+  put_text(out, "redline_footprint", redline::to_string(options.footprint));
+  put(out, ",\"redline_reserve\":{},\"redline_band\":{},\"redline_silo\":{},\"redline_share\":{}", options.reserve,
+      options.band, options.silo, options.share);
+  put(out, ",\"redline_prefill\":{},\"redline_unknown_output\":{},\"redline_lease\":{}", options.prefill_tokens,
+      options.unknown_output, options.lease.count());
+  put(out, ",\"redline_blocks\":{},\"redline_closes\":{}", options.when_cut_off == redline::WhenCutOff::block ? 1 : 0,
+      options.when_frozen == redline::WhenFrozen::close ? 1 : 0);
+  put(out, ",\"redline_heavy_tokens\":{},\"redline_theta\":{},\"redline_clients\":{}", options.heavy.heavy_tokens,
+      options.heavy.theta, options.heavy.most_clients);
 }
 
 /// Writes the name of what was asked and what came along.
@@ -164,6 +182,7 @@ Recorder::Recorder(Sink sink, std::string_view policy, std::uint64_t seed, const
       options.plan_window, options.signal_lifetime.count());
   put(line_, ",\"prefix_blocks\":{},\"prefix_lifetime\":{}", options.prefix_index.total_blocks,
       options.prefix_index.lifetime.count());
+  put_redline(line_, options.redline);
   put(line_, ",\"gather_share\":{},\"gather_limit\":{},\"mean_output\":{}}}\n", options.gather_share,
       options.gather_limit.count(), options.mean_output);
   sink_(line_);

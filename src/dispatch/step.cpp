@@ -11,6 +11,9 @@ namespace {
 /// stood at the head: they are placed behind them, and a look-up for each of a thousand would hold the lock for long.
 constexpr std::size_t fresh_hits = 16;
 
+/// So many that the redline holds back are looked at in one plan; those behind them wait for the next.
+constexpr std::size_t judged_at_once = 16;
+
 /// What a policy sees of a request, but for its candidates and its place in the pool.
 fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
   fleet::WaitingView view;
@@ -26,31 +29,37 @@ fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
 
 }  // namespace
 
+/// All but what is read from its books past the tape, and what is the model's.
+void Dispatcher::view_worker(const WorkerRecord& record, Time now, fleet::WorkerView& view) const {
+  view.id = record.id;
+  view.name = record.spec.name;
+  view.max_in_flight = record.limit();
+  view.slots = record.slots;
+  view.foreign_requests = record.foreign_requests;
+  view.foreign_tokens = record.foreign_tokens;
+  view.kv_capacity = record.kv_capacity;
+  view.rate = &record.rate_curve();
+  view.signal_age = record.reported == Time::min() ? Duration(-1) : now - record.reported;
+  view.group = record.group;
+  view.role = record.spec.role;
+  view.step_time = record.step_time;
+  if (const StepClock* steps = roster_.steps_of(record); steps != nullptr && !view.step_time.known()) {
+    view.step_time = steps->step_time();
+  }
+}
+
 bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
   workers_view_.clear();
   bool any_free = false;
   for (const auto& record : roster_.records()) {
     if (!record->takes_requests() || !record->serves(id)) continue;
     fleet::WorkerView& view = workers_view_.emplace_back();
-    view.id = record->id;
-    view.name = record->spec.name;
-    view.max_in_flight = record->limit();
-    view.slots = record->slots;
+    view_worker(*record, now, view);
     view.load = books_.load(record->books);
-    view.foreign_requests = record->foreign_requests;
-    view.foreign_tokens = record->foreign_tokens;
-    view.kv_capacity = record->kv_capacity;
-    view.rate = &record->rate_curve();
     view.mean_output = model.mean_output;
-    view.signal_age = record->reported == Time::min() ? Duration(-1) : now - record->reported;
-    view.group = record->group;
-    view.role = record->spec.role;
-    view.step_time = record->step_time;
-    if (const StepClock* steps = roster_.steps_of(*record); steps != nullptr && !view.step_time.known()) {
-      view.step_time = steps->step_time();
-    }
     any_free = any_free || view.free_slots() > 0;
   }
+  if (redline_) show_redline(id, model, now);
   return any_free;
 }
 
@@ -81,24 +90,30 @@ void Dispatcher::view_running() {
   }
 }
 
-std::pair<std::size_t, std::size_t> Dispatcher::view_candidates(const Excluded& excluded) {
+std::pair<std::size_t, std::size_t> Dispatcher::view_candidates(const Excluded& excluded, const redline::Demand* demand,
+                                                                Time now) {
   const std::size_t begin = candidates_.size();
   for (std::uint32_t index = 0; index < workers_view_.size(); ++index) {
     const fleet::WorkerView& worker = workers_view_[index];
-    if (worker.free_slots() > 0 && !excluded.contains(worker.id)) candidates_.push_back(index);
+    if (worker.free_slots() <= 0 || excluded.contains(worker.id)) continue;
+    if (demand == nullptr || !held_by_redline(worker, *demand, now)) candidates_.push_back(index);
   }
   return {begin, candidates_.size() - begin};
 }
 
 /// Whether someone waits although a slot is free that it may use. Then a newcomer takes its place among those that
 /// wait, and all are looked at together; else what is free is of no use to them, and it passes nobody by taking it.
-bool Dispatcher::someone_is_held(ModelState& model) const {
+bool Dispatcher::someone_is_held(ModelState& model, Time now) const {
   bool held = false;
+  std::size_t looked_at = 0;
   model.pool.in_order([&](const Waiting& waiting) {
+    const bool judged = redline_ && !waiting.capped;  // nobody passes those that were passed too often
+    const auto demand = judged ? std::optional(demand_of(waiting.submission)) : std::nullopt;
     held = std::any_of(workers_view_.begin(), workers_view_.end(), [&](const fleet::WorkerView& worker) {
-      return worker.free_slots() > 0 && !waiting.submission.excluded.contains(worker.id);
+      return worker.free_slots() > 0 && !waiting.submission.excluded.contains(worker.id) &&
+             !(judged && held_by_redline(worker, *demand, now));
     });
-    return !held;
+    return !held && (!judged || ++looked_at < judged_at_once);
   });
   return held;
 }
@@ -106,8 +121,9 @@ bool Dispatcher::someone_is_held(ModelState& model) const {
 std::optional<Granted> Dispatcher::place_now(const Submission& submission, ModelState& model, RequestId id, Time now) {
   if (!view_fleet(submission.model, model, now)) return std::nullopt;
   candidates_.clear();
-  view_candidates(submission.excluded);
-  if (candidates_.empty() || someone_is_held(model)) return std::nullopt;
+  const auto demand = redline_ ? std::optional(demand_of(submission)) : std::nullopt;
+  view_candidates(submission.excluded, demand ? &*demand : nullptr, now);
+  if (candidates_.empty() || someone_is_held(model, now)) return std::nullopt;
   if (wants_running_) view_running();
   fleet::WaitingView request = view_of(submission, id, now);
   request.candidates = candidates_;
@@ -122,23 +138,32 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
   const bool sound =
       wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
   if (!sound) return std::nullopt;
-  return grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered,
-               request.hit(wish.worker), now, now);
+  Granted granted = grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered,
+                          request.hit(wish.worker), now, now);
+  if (demand) book_with_redline(*demand, workers_view_[wish.worker], granted, now);
+  return granted;
 }
 
 /// What the next plan looks at; false: nobody who could enter.
-bool Dispatcher::view_waiting(ModelState& model) {
+bool Dispatcher::view_waiting(ModelState& model, Time now) {
   waiting_view_.clear();
   candidates_.clear();
   candidate_ranges_.clear();
-  const auto unexcluded = view_candidates(Excluded{});
+  const auto unexcluded = view_candidates(Excluded{}, nullptr, now);
   bool capped_seen = false;
+  std::size_t held_back = 0;
   prefixes_.begin_view(workers_view_);
   model.pool.in_order([&](Waiting& waiting) {
     if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
     const Submission& what = waiting.submission;
-    const auto candidates = what.excluded.empty() ? unexcluded : view_candidates(what.excluded);
-    if (candidates.second == 0) return true;
+    const bool alike = what.excluded.empty() && !redline_;
+    const auto demand = redline_ ? std::optional(demand_of(what)) : std::nullopt;
+    const auto candidates = alike ? unexcluded : view_candidates(what.excluded, demand ? &*demand : nullptr, now);
+    if (candidates.second == 0) {
+      if (!redline_ || unexcluded.second == 0) return true;
+      // It waits for room rather than for a slot. If it was passed too often, all others wait with it.
+      return !waiting.capped && ++held_back < judged_at_once;
+    }
     capped_seen = capped_seen || waiting.capped;
     fleet::WaitingView& view = waiting_view_.emplace_back(view_of(what, waiting.id, waiting.arrived));
     view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
@@ -158,7 +183,7 @@ bool Dispatcher::view_waiting(ModelState& model) {
 void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdicts) {
   // A plan sees a window of the pool; while it places all that it saw, the next window follows.
   while (!model.pool.empty() && view_fleet(id, model, now)) {
-    if (!view_waiting(model)) return;
+    if (!view_waiting(model, now)) return;
     if (wants_running_) view_running();
     placements_.clear();
     planner().plan(waiting_view_, {workers_view_, options_.prompt_weight, steps_made(), id}, now, random_, placements_);
@@ -171,12 +196,17 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       if (std::find(allowed.begin(), allowed.end(), wish.worker) == allowed.end()) continue;
       WorkerRecord& worker = roster_.get(workers_view_[wish.worker].id);
       if (books_.load(worker.books).in_flight >= worker.limit()) continue;
-      if (model.pool.find(request.id) == nullptr) continue;  // wished for twice
+      const Waiting* const waiting = model.pool.find(request.id);
+      if (waiting == nullptr) continue;  // wished for twice
+      const auto demand = redline_ ? std::optional(demand_of(waiting->submission)) : std::nullopt;
+      // What this plan has placed there before may have taken the room.
+      if (demand && held_by_redline(workers_view_[wish.worker], *demand, now)) continue;
       const WorkerId place = worker.id;
       auto entered = model.pool.enter(
           request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
       Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered,
                               request.hit(wish.worker), entered->arrived, now);
+      if (demand) book_with_redline(*demand, workers_view_[wish.worker], granted, now);
       verdicts.all.push_back({std::move(entered->waiter), std::move(granted)});
       ++placed;
       // Somebody may be passed no more: the rest of this plan was made without knowing it.

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -54,6 +55,10 @@ struct Submission {
   std::shared_ptr<const ToldHits> told_hits;  ///< for such a policy: counts more than what `prefix` makes probable
   Excluded excluded;
   int attempt = 1;
+  // For the redline alone; a policy sees none of it.
+  Tokens output_bound;          ///< that the client set, of one sequence; zero: none
+  std::int64_t sequences = 1;   ///< answers asked for
+  std::optional<bool> heavy{};  ///< whether its answer will be long, if the client says
 };
 
 struct Granted {

@@ -23,6 +23,7 @@ std::string_view to_string(Refusal refusal) {
     case Refusal::no_worker: return "no_worker";
     case Refusal::all_tried: return "all_tried";
     case Refusal::shutting_down: return "shutting_down";
+    case Refusal::redline: return "redline";
     case Refusal::no_prefill_worker: return "no_prefill_worker";
     case Refusal::no_decode_worker: return "no_decode_worker";
   }
@@ -34,7 +35,8 @@ int http_status(Refusal refusal) {
     case Refusal::pool_full:
     case Refusal::pool_bytes:
     case Refusal::wait_too_long:
-    case Refusal::deadline: return 429;
+    case Refusal::deadline:
+    case Refusal::redline: return 429;
     case Refusal::no_worker:
     case Refusal::all_tried:
     case Refusal::shutting_down:

@@ -28,14 +28,15 @@ enum class Refusal : std::uint8_t {
   no_worker,      ///< 503: no worker of the model became routable in time
   all_tried,      ///< 503: every routable worker of the model has already failed this request
   shutting_down,  ///< 503
+  redline,        ///< 429: the fleet is short of memory and takes no heavy request
   // Of a model whose prefill and decode are on separate workers, instead of no_worker:
   no_prefill_worker,  ///< 503
   no_decode_worker,   ///< 503
 };
-inline constexpr std::array all_refusals = {
-    Refusal::pool_full,     Refusal::pool_bytes,        Refusal::wait_too_long,
-    Refusal::deadline,      Refusal::no_worker,         Refusal::all_tried,
-    Refusal::shutting_down, Refusal::no_prefill_worker, Refusal::no_decode_worker};
+inline constexpr std::array all_refusals = {Refusal::pool_full,       Refusal::pool_bytes, Refusal::wait_too_long,
+                                            Refusal::deadline,        Refusal::no_worker,  Refusal::all_tried,
+                                            Refusal::shutting_down,   Refusal::redline,    Refusal::no_prefill_worker,
+                                            Refusal::no_decode_worker};
 [[nodiscard]] std::string_view to_string(Refusal refusal);
 [[nodiscard]] int http_status(Refusal refusal);
 

@@ -132,6 +132,8 @@ struct Receipt {
   int attempt = 1;
   /// Tokens of the prompt that are expected in the worker's prefix cache; nothing where that was not looked up.
   std::optional<Tokens> expected_hit;
+  std::string_view scarcest;  ///< resource of its worker by the redline; empty: it was not asked
+  double left = 0;            ///< share of that which is left with this request there
 };
 
 }  // namespace evenkeel::fleet

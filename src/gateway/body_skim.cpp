@@ -271,12 +271,19 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
     case 10:
       if (key == "session_id") return Member::session;
       if (key == "cache_salt") return Member::salt;
+      if (key == "max_tokens") return Member::bound;
       break;
     case 9:
       if (key == "extra_key" || key == "lora_path") return Member::salt;
       break;
     case 12:
       if (key == "instructions") return Member::preface;
+      break;
+    case 17:
+      if (key == "max_output_tokens") return Member::bound;
+      break;
+    case 21:
+      if (key == "max_completion_tokens") return Member::bound;
       break;
     default: break;
   }
@@ -353,12 +360,13 @@ void BodySkim::end_scalar(std::string_view text, std::uint64_t end) {
     facts_.model_wrong_type = text != "null";
   } else if (member_ == Member::stream) {
     facts_.stream = text == "true";
-  } else if (member_ == Member::priority || member_ == Member::sequences) {
+  } else if (member_ == Member::priority || member_ == Member::sequences || member_ == Member::bound) {
     std::int64_t value = 0;
     const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = code == std::errc() && stop == text.data() + text.size();
     if (member_ == Member::priority) facts_.priority = whole ? value : 0;
     if (member_ == Member::sequences) facts_.sequences = whole ? std::clamp<std::int64_t>(value, 1, 1024) : 1;
+    if (member_ == Member::bound) facts_.output_bound = whole ? std::clamp<std::int64_t>(value, 0, 1 << 30) : 0;
   }
   member_ = member_ == Member::forbidden ? member_ : Member::other;
   end_value(end, {});

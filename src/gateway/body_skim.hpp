@@ -32,6 +32,7 @@ class BodySkim {
     bool stream = false;
     std::int64_t priority = 0;
     std::int64_t sequences = 1;      ///< n
+    std::int64_t output_bound = 0;   ///< max_completion_tokens, max_output_tokens, max_tokens; 0 = none
     std::uint64_t list_prompts = 1;  ///< prompts in a list of strings or of lists
     std::string session;             ///< session_id, else user; decoded, cut at 256 bytes
     std::uint64_t text_bytes = 0;    ///< of prompt, messages, input, tools, system, instructions: JSON bytes less media
@@ -91,6 +92,7 @@ class BodySkim {
     tools,
     preface,
     salt,
+    bound,
     forbidden
   };
 

@@ -61,6 +61,8 @@ std::string_view words(fleet::Refusal refusal) {
     case fleet::Refusal::no_worker: return "No worker of this model can be reached at the moment.";
     case fleet::Refusal::all_tried: return "Every worker of this model has failed this request.";
     case fleet::Refusal::shutting_down: return "The router is shutting down.";
+    case fleet::Refusal::redline:
+      return "The workers of this model are short of memory, and this request would take much.";
     case fleet::Refusal::no_prefill_worker: return "No prefill worker of this model can be reached at the moment.";
     case fleet::Refusal::no_decode_worker: return "No decode worker of this model can be reached at the moment.";
   }
@@ -153,6 +155,12 @@ void Exchange::describe() {
   submission_.prompt_key = request_.prompt_key;
   submission_.prefix = request_.prefix;
   submission_.told_hits = request_.told_hits;
+  submission_.output_bound = Tokens(request_.facts.output_bound);
+  submission_.sequences =
+      request_.facts.sequences * static_cast<std::int64_t>(std::min<std::uint64_t>(request_.facts.list_prompts, 1024));
+  if (shard_.shared.settings.redline.mode == "off" || request_.head == nullptr) return;
+  const auto told = request_.head->find(request_.head_bytes, "X-Evenkeel-Heavy");
+  if (told && (*told == "true" || *told == "false")) submission_.heavy = *told == "true";
 }
 
 void Exchange::take_receipt(const dispatch::Granted& granted) {
@@ -250,6 +258,11 @@ bool Exchange::may_retry(const AttemptResult& result, const dispatch::Submission
   const auto& settings = shard_.shared.settings.retry;
   if (!retryable(result) || request_.attempts >= settings.attempts || shard_.shared.draining) return false;
   if (!shard_.shared.dispatcher.admissible(what)) return false;
+  // A fleet at its redline is not asked twice.
+  if (result.outcome == Outcome::back_pressure && shard_.shared.dispatcher.frozen(request_.model)) {
+    shard_.counters.retries_denied.add();
+    return false;
+  }
   if (shard_.shared.retries.take(request_.model, shard_.loop.now())) return true;
   shard_.counters.retries_denied.add();
   return false;

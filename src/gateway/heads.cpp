@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/text.hpp"
 #include "gateway/head_writer.hpp"
 #include "http/server.hpp"
@@ -91,6 +93,9 @@ void copy_fields(HeadWriter& out, const http::Head& head, std::string_view bytes
   out << bytes.substr(from, to - from);
 }
 
+/// As "0.042". Nothing is left of what is over its end.
+std::string permille(double share) { return fmt::format("{:.3f}", std::clamp(share, 0.0, 1.0)); }
+
 void write_receipt(HeadWriter& out, const Request& request) {
   const auto millis = [](Duration duration) {
     return static_cast<std::uint64_t>(duration / std::chrono::milliseconds(1));
@@ -106,6 +111,9 @@ void write_receipt(HeadWriter& out, const Request& request) {
       out << "none";
     }
     out << "\r\n";
+    if (!receipt.scarcest.empty()) {
+      out << "X-Evenkeel-Headroom: " << receipt.scarcest << " " << permille(receipt.left) << "\r\n";
+    }
   }
   if (request.expected_hit) {
     out << "X-Evenkeel-Expected-Hit-Tokens: " << static_cast<std::uint64_t>(request.expected_hit->value()) << "\r\n";

@@ -191,6 +191,61 @@ void append_kv_events(std::string& out, const KvSubscriber::Statuses& all,
          "Blocks whose parent is not known, or beyond kv_event_blocks.", [](const auto& s) { return s.unplaced; });
 }
 
+template <class Value>
+void append_of_fleets(std::string& out, const std::vector<redline::FleetStatus>& fleets, const ModelNames::All& names,
+                      std::string_view name, std::string_view type, std::string_view help, Value value) {
+  append_help(out, name, type, help);
+  for (const auto& fleet : fleets) {
+    const auto model = names.find(fleet.model);
+    if (model == names.end()) continue;
+    append_sample(out, name, fmt::format("model=\"{}\"", label_value(model->second)),
+                  static_cast<double>(value(fleet)));
+  }
+}
+
+/// Nothing while it is off.
+void append_redline(std::string& out, const dispatch::Dispatcher& dispatcher, const ModelNames::All& names) {
+  const auto status = dispatcher.redline();
+  if (!status) return;
+  const auto& fleets = status->models;
+  append_of_fleets(out, fleets, names, "evenkeel_redline_frozen", "gauge",
+                   "1 while the fleet is short of memory and heavy requests are refused.",
+                   [](const auto& fleet) { return fleet.frozen ? 1 : 0; });
+  append_of_fleets(out, fleets, names, "evenkeel_redline_freezes_total", "counter", "Times the fleet froze.",
+                   [](const auto& fleet) { return fleet.freezes; });
+  append_of_fleets(out, fleets, names, "evenkeel_redline_releases_total", "counter", "Times it was released.",
+                   [](const auto& fleet) { return fleet.releases; });
+  append_of_fleets(out, fleets, names, "evenkeel_redline_usable_kv_tokens", "gauge",
+                   "KV tokens free above what must stay free at each worker.",
+                   [](const auto& fleet) { return fleet.usable; });
+  append_of_fleets(out, fleets, names, "evenkeel_redline_reserve_kv_tokens", "gauge",
+                   "KV tokens of the fleet's reserve.", [](const auto& fleet) { return fleet.reserve; });
+  append_of_fleets(out, fleets, names, "evenkeel_redline_stranded_share", "gauge",
+                   "Share of the headroom that lies under its worker's own floor.",
+                   [](const auto& fleet) { return fleet.stranded; });
+  const auto workers = dispatcher.workers();
+  const auto by_worker = [&](std::string_view name, std::string_view help, auto value) {
+    append_by_worker(out, workers, name, "gauge", help,
+                     [&](const auto& w) { return w.redline ? static_cast<double>(value(*w.redline)) : 0.0; });
+  };
+  by_worker("evenkeel_redline_worker_kv_tokens", "KV tokens in use, ours and foreign.",
+            [](const redline::WorkerRedline& w) { return w.used; });
+  by_worker("evenkeel_redline_worker_peak_kv_tokens", "KV tokens that those may grow to.",
+            [](const redline::WorkerRedline& w) { return w.peak; });
+  by_worker("evenkeel_redline_worker_siloed", "1 while the worker is not heard of and keeps a reserve of its own.",
+            [](const redline::WorkerRedline& w) { return w.lease == redline::LeaseMode::pooled ? 0 : 1; });
+  by_worker("evenkeel_redline_worker_crossed", "1 while its engine reports that its memory is at its end.",
+            [](const redline::WorkerRedline& w) { return w.crossed ? 1 : 0; });
+  append_help(out, "evenkeel_redline_held_total", "counter", "Requests that had to wait though a slot was free.");
+  append_sample(out, "evenkeel_redline_held_total", {}, static_cast<double>(status->held));
+  append_help(out, "evenkeel_redline_misrouted_share", "gauge",
+              "Share of ended requests that were taken for heavy and were not, or the other way round.");
+  append_sample(out, "evenkeel_redline_misrouted_share", {}, status->heavy.misrouted());
+  append_help(out, "evenkeel_redline_corrected_total", "counter",
+              "Requests taken for light whose age showed that they are heavy.");
+  append_sample(out, "evenkeel_redline_corrected_total", {}, static_cast<double>(status->heavy.corrected));
+}
+
 void append_ranks(std::string& out, const RankMarks& ranks) {
   const auto engines = ranks.engines();
   append_help(out, "evenkeel_engine_ranks", "gauge", "Data-parallel ranks of an engine that has some.");
@@ -312,6 +367,7 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_workers(out, dispatcher, breakers, ranks);
   append_ranks(out, ranks);
   append_kv_events(out, kv_events, dispatcher.workers());
+  append_redline(out, dispatcher, models.all());
   append_forecasts(out, dispatcher.forecasts(), models.all());
   if (forecasts != nullptr) append_forecast_file(out, forecasts->status(), now);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");

@@ -54,6 +54,7 @@ void Exchange::split() {
   split_->together = how->together;
   split_->prefill.prompt_key = 0;
   submission_.prefix = nullptr;  // who takes KV over computes nothing that could be spared
+  split_->prefill.output_bound = Tokens(1);
 }
 
 http::Task<void> Exchange::run_split() {

@@ -75,6 +75,8 @@ void log_request(Shard& shard, const Request& request) {
     record.route_reason = request.receipt.reason;
     const auto end = fmt::format_to(candidates, "{}", request.receipt.candidates);
     record.candidates = std::string_view(candidates, static_cast<std::size_t>(end - candidates));
+    record.scarcest = request.receipt.scarcest;
+    if (!record.scarcest.empty()) record.headroom = request.receipt.left;
     if (request.receipt.signal_age >= Duration(0)) record.signal_age_ms = to_millis(request.receipt.signal_age);
   }
   if (request.expected_hit) record.expected_hit_tokens = request.expected_hit->value();

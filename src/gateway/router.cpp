@@ -26,6 +26,25 @@ std::atomic<int> signals{0};
 
 void on_signal(int) { signals.fetch_add(1); }
 
+redline::Options redline_of(const config::RedlineSettings& settings) {
+  redline::Options options;
+  options.on = settings.mode != "off";
+  options.line = settings.mode == "published" ? redline::Line::published : redline::Line::growth;
+  options.level = settings.level;
+  options.footprint = redline::footprint_reading_named(settings.footprint).value_or(options.footprint);
+  options.reserve = settings.reserve;
+  options.band = settings.band;
+  options.silo = settings.silo;
+  options.prefill_tokens = settings.prefill_tokens;
+  options.unknown_output = settings.unknown_output;
+  options.share = settings.share;
+  options.lease = settings.lease;
+  options.when_cut_off = settings.cut_off == "block" ? redline::WhenCutOff::block : redline::WhenCutOff::admit;
+  options.when_frozen = settings.frozen == "close" ? redline::WhenFrozen::close : redline::WhenFrozen::meter;
+  options.heavy.heavy_tokens = settings.heavy_tokens;
+  return options;
+}
+
 dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   dispatch::DispatcherOptions options;
   options.pool_requests = static_cast<std::size_t>(settings.pool.requests);
@@ -34,6 +53,7 @@ dispatch::DispatcherOptions options_of(const config::ServeSettings& settings) {
   options.unroutable_wait = settings.pool.unroutable_wait;
   if (settings.pool.overtake_cap >= 0) options.overtake_cap = static_cast<int>(settings.pool.overtake_cap);
   options.prefix_index = {static_cast<std::size_t>(settings.prefix.blocks), settings.prefix.lifetime};
+  options.redline = redline_of(settings.redline);
   options.signal_lifetime = std::max<Duration>(std::chrono::seconds(10), 3 * settings.health.interval);
   return options;
 }

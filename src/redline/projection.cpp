@@ -5,11 +5,11 @@
 
 namespace evenkeel::redline {
 
-const std::array<double, Projection::nodes>& Projection::instants() {
+const std::array<double, Projection::nodes + 1>& Projection::instants() {
   static const auto all = [] {
-    std::array<double, nodes> at{};
+    std::array<double, nodes + 1> at{};
     double next = 1;
-    for (std::size_t i = 1; i < nodes; ++i, next *= 1.35) at[i] = next;
+    for (std::size_t i = 1; i <= nodes; ++i, next *= 1.17) at[i] = next;
     return at;
   }();
   return all;
@@ -35,7 +35,5 @@ double Projection::peak_with(const Part& part, double z) const {
   }
   return most;
 }
-
-double Projection::drawdown(double z) const { return std::max(0.0, peak(z) - sum_.mean[0]); }
 
 }  // namespace evenkeel::redline

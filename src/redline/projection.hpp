@@ -6,18 +6,18 @@
 namespace evenkeel::redline {
 
 /// How the memory of one worker will go on with nobody new: each resident grows until it ends, then frees all it held.
-/// At some instants ahead, mean and variance of the sum over residents, which end independently:
+/// For stretches of time ahead, mean and variance of the sum over residents, which end independently:
 ///
-///   mean(u) = sum_i S_i(u) m_i(u),  var(u) = sum_i S_i(u) (1 - S_i(u)) m_i(u)^2,  m_i(u) = held_i + rate_i u
+///   mean(u) = sum_i S_i(u) m_i(u'),  var(u) = sum_i S_i(u) (1 - S_i(u)) m_i(u')^2,  m_i(u) = held_i + rate_i u
 ///
-/// with S_i(u) the probability that i runs for longer than u from now. By the normal approximation the worker stays
-/// under max over u of mean + z sd with about the probability of z. (Growth cannot be routed away, and so must be
-/// covered where it happens.)
+/// with S_i(u) the probability that i runs for longer than u from now, u the begin of the stretch and u' its end: no
+/// moment within it is worse. By the normal approximation the worker stays under max over u of mean + z sd with about
+/// the probability of z. (Growth cannot be routed away, and so must be covered where it happens.)
 class Projection {
  public:
-  static constexpr std::size_t nodes = 32;
-  /// Instants ahead, in units of the grid: 0, then 1, 1.35, 1.35^2, ... 8,100.
-  [[nodiscard]] static const std::array<double, nodes>& instants();
+  static constexpr std::size_t nodes = 56;
+  /// Where stretches begin, in units of the grid, and where the last ends: 0, then 1, 1.17, 1.17^2, ... 5,630.
+  [[nodiscard]] static const std::array<double, nodes + 1>& instants();
 
   /// What one resident adds.
   struct Part {
@@ -29,9 +29,8 @@ class Projection {
   [[nodiscard]] static Part part_of(double held, double rate, double unit, Survival survival) {
     Part part;
     for (std::size_t i = 0; i < nodes; ++i) {
-      const double ahead = unit * instants()[i];
-      const double alive = survival(ahead);
-      const double memory = held + rate * ahead;
+      const double alive = survival(unit * instants()[i]);
+      const double memory = held + rate * unit * instants()[i + 1];
       part.mean[i] = alive * memory;
       part.variance[i] = alive * (1 - alive) * memory * memory;
       if (alive <= 0) break;  // and so it stays
@@ -45,8 +44,6 @@ class Projection {
   [[nodiscard]] double peak(double z) const;
   /// The same with one resident more.
   [[nodiscard]] double peak_with(const Part& part, double z) const;
-  /// By how much headroom may fall until residents have ended: the growth floor. Never negative.
-  [[nodiscard]] double drawdown(double z) const;
 
  private:
   Part sum_;

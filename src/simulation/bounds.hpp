@@ -58,6 +58,7 @@ inline constexpr Whole least_output{0, most_tokens};
 
 inline constexpr Whole overtake_cap{0, 1'000'000};
 inline constexpr Real prompt_weight{1e-6, 100};
+inline constexpr Real redline_level{0.501, 0.9999999};
 inline constexpr Whole stale_steps{0, 10'000};
 inline constexpr Whole plan_window{0, 1'000'000};
 

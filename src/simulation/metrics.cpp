@@ -7,7 +7,7 @@ namespace evenkeel::simulation {
 
 namespace {
 
-constexpr std::array<MetricInfo, 25> table = {{
+constexpr std::array<MetricInfo, 27> table = {{
     {"mean_imbalance", &Metrics::mean_imbalance},
     {"idle", &Metrics::idle},
     {"occupancy", &Metrics::occupancy},
@@ -33,6 +33,8 @@ constexpr std::array<MetricInfo, 25> table = {{
     {"one_cache_hit_rate", &Metrics::one_cache_hit_rate},
     {"endless_cache_hit_rate", &Metrics::endless_cache_hit_rate},
     {"makespan_s", &Metrics::makespan_s},
+    {"preemptions", &Metrics::preemptions},
+    {"refused", &Metrics::refused},
 }};
 
 /// The smallest value that at least p percent of the values do not exceed; 0 of none.
@@ -46,7 +48,7 @@ double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 }  // namespace
 
-const std::array<MetricInfo, 25>& metric_table() { return table; }
+const std::array<MetricInfo, 27>& metric_table() { return table; }
 
 void BatchMeans::add(double value, double weight, double position) {
   sum_ += value * weight;
@@ -148,6 +150,8 @@ Metrics Meter::result(Duration window) {
   metrics.ttft_p95_s = nearest_rank(ttfts_s_, 95);
   waits(metrics);
   metrics.overtakes_max = static_cast<double>(overtakes_max_);
+  metrics.preemptions = static_cast<double>(preemptions_);
+  metrics.refused = static_cast<double>(refused_);
   metrics.served_mean_prompt = share(admitted_prompt_, static_cast<double>(admitted_));
   metrics.requests = static_cast<double>(tpots_ms_.size());
   return metrics;

@@ -38,6 +38,8 @@ struct Metrics {
   double one_cache_hit_rate = 0;      ///< the same of OneCache, of the size of all
   double endless_cache_hit_rate = 0;  ///< and without end
   double makespan_s = 0;              ///< from the first release to the end of the run
+  double preemptions = 0;             ///< requests that an engine put off for want of memory
+  double refused = 0;                 ///< by the redline
 };
 
 struct MetricInfo {
@@ -45,7 +47,7 @@ struct MetricInfo {
   double Metrics::*value;
   bool largest_of_seeds = false;  ///< several seeds are summed up by their largest, not their mean
 };
-[[nodiscard]] const std::array<MetricInfo, 25>& metric_table();
+[[nodiscard]] const std::array<MetricInfo, 27>& metric_table();
 
 /// Means of a quantity over equal stretches of a run, for a standard error from one run alone: stretches much longer
 /// than a request's life are nearly independent (the method of batch means).
@@ -89,6 +91,8 @@ class Meter {
   void admitted(Duration waited, std::int64_t prompt, std::int64_t overtakes);
   void first_token(Duration since_release) { ttfts_s_.push_back(to_seconds(since_release)); }
   void finished(Duration served, std::int64_t output);
+  void preempted() { ++preemptions_; }
+  void refused() { ++refused_; }
   void still_waiting(Duration waited, std::int64_t prompt, std::int64_t overtakes);
 
   /// Of a window of so long. Sorts what it gathered.
@@ -110,6 +114,8 @@ class Meter {
   std::int64_t steps_ = 0;
   std::int64_t tokens_ = 0;
   std::int64_t overtakes_max_ = 0;
+  std::int64_t preemptions_ = 0;
+  std::int64_t refused_ = 0;
   std::int64_t admitted_ = 0;
   double admitted_prompt_ = 0;
   struct Wait {

@@ -226,6 +226,13 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
   }
   if (auto ok = bounds::prompt_weight.check("--prompt-weight", options.prompt_weight); !ok) return ok;
   setting.prompt_weight = options.prompt_weight;
+  if (options.redline != "off" && options.redline != "on" && options.redline != "published") {
+    return failure(fmt::format("--redline: \"{}\"; allowed: off, on, published", options.redline));
+  }
+  if (auto ok = bounds::redline_level.check("--redline-level", options.redline_level); !ok) return ok;
+  setting.redline.level = options.redline_level;
+  setting.redline.on = options.redline != "off";
+  if (options.redline == "published") setting.redline.line = redline::Line::published;
   if (auto ok = bounds::stale_steps.check("--stale-steps", options.stale_steps); !ok) return ok;
   if (options.stale_steps > 0 && !setting.sync) return failure("--stale-steps counts shared steps: --sync is wanted");
   if (options.stale_steps > 0 && setting.stepping == Stepping::live) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "redline/options.hpp"
 #include "simulation/setting.hpp"
 #include "workload/read_trace.hpp"
 
@@ -44,6 +45,8 @@ struct Options {
   std::string stepping = "ideal";
   std::string overtake_cap = "none";  ///< none is 0
   double prompt_weight = 0.2;
+  std::string redline = "off";  ///< off, on, published
+  double redline_level = redline::Options().level;
   std::int64_t stale_steps = 0;
   std::int64_t plan_window = 0;
   std::int64_t steps = 140'000;

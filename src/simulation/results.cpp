@@ -112,6 +112,9 @@ json::object setting_object(const Setting& setting) {
       {"stepping", setting.stepping == Stepping::ideal ? "ideal" : "live"},
       {"overtake_cap", setting.overtake_cap > 0 ? json::value(setting.overtake_cap) : json::value(nullptr)},
       {"stale_steps", setting.stale_steps},
+      {"redline", !setting.redline.on                             ? "off"
+                  : setting.redline.line == redline::Line::growth ? "on"
+                                                                  : "published"},
       {"steps", setting.steps},
       {"speeds", std::move(speeds)},
       {"step_fixed_ms", step.fixed_s * 1e3},

@@ -228,6 +228,9 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   what.attempt = static_cast<int>(turn.whole("attempt", 0, 1000));
   if (turn.has("prefix")) what.prefix = prefix_of(turn);
   if (turn.has("held_workers")) what.told_hits = told_hits_of(turn);
+  if (turn.has("bound")) what.output_bound = Tokens(turn.whole("bound", 0, most_tokens));
+  if (turn.has("sequences")) what.sequences = turn.whole("sequences", 1, 1 << 20);
+  if (turn.has("heavy")) what.heavy = turn.whole("heavy", 0, 1) != 0;
   if (!turn.has("excluded")) return what;
   turn.each_whole("excluded", 0, most_workers,
                   [&](std::int64_t id) { what.excluded.add({static_cast<std::uint32_t>(id)}); });
@@ -333,6 +336,28 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   }
 }
 
+redline::Options redline_of(const JsonFields& head) {
+  redline::Options options;
+  options.on = head.has("redline");
+  if (!options.on) return options;
+  options.line = head.whole("redline_published", 0, 1) != 0 ? redline::Line::published : redline::Line::growth;
+  options.level = head.number("redline_level", 0.5, 1 - 1e-12);
+  options.footprint = named<redline::FootprintReading>(head, "redline_footprint", redline::all_footprint_readings);
+  options.reserve = head.number("redline_reserve", 0, 1);
+  options.band = head.number("redline_band", 0, 1);
+  options.silo = head.number("redline_silo", 0, 1);
+  options.share = head.number("redline_share", 1e-9, 1);
+  options.prefill_tokens = head.whole("redline_prefill", 1, most_tokens);
+  options.unknown_output = head.whole("redline_unknown_output", 1, most_tokens);
+  options.lease = Duration(head.whole("redline_lease", 1, most_ns));
+  if (head.whole("redline_blocks", 0, 1) != 0) options.when_cut_off = redline::WhenCutOff::block;
+  if (head.whole("redline_closes", 0, 1) != 0) options.when_frozen = redline::WhenFrozen::close;
+  options.heavy.heavy_tokens = head.whole("redline_heavy_tokens", 1, most_tokens);
+  options.heavy.theta = head.number("redline_theta", 0, 1);
+  options.heavy.most_clients = static_cast<std::size_t>(head.whole("redline_clients", 1, 1 << 24));
+  return options;
+}
+
 Result<std::unique_ptr<World>> start(const JsonFields& head) {
   static_cast<void>(head.whole("evenkeel_recording", 1, 1));
   auto policy = routing::make_policy(head.text("policy"));
@@ -348,6 +373,7 @@ Result<std::unique_ptr<World>> start(const JsonFields& head) {
   options.signal_lifetime = Duration(head.whole("signal_lifetime", 0, most_ns));
   options.prefix_index.total_blocks = static_cast<std::size_t>(head.whole("prefix_blocks", 0, most_blocks));
   options.prefix_index.lifetime = Duration(head.whole("prefix_lifetime", 0, most_ns));
+  options.redline = redline_of(head);
   options.gather_share = head.number("gather_share", 0, 1);
   options.gather_limit = Duration(head.whole("gather_limit", 0, most_ns));
   if (head.has("mean_output")) options.mean_output = head.number("mean_output", 1e-9, 1e9);

@@ -51,7 +51,7 @@ class Run final : public engine::EngineSink {
   Result<RunResult> go();
 
   void granted(Record& record) { granted_.push_back(&record); }
-  void refused() { error_ = "the dispatcher refused a request"; }
+  void refused(Record& record, fleet::Refusal why);
 
   void on_event(const engine::EngineEvent& event) override;
   void on_deliveries(Time at, std::span<const engine::Delivery> deliveries) override;
@@ -64,6 +64,7 @@ class Run final : public engine::EngineSink {
   void release(Time now);
   [[nodiscard]] std::shared_ptr<const affinity::PromptChain> note_prefix(Record& record);
   void report_running();
+  void report_memory(Time now);
   void start_granted(Time now);
   void note_starts();
   void look(Time now);
@@ -101,6 +102,7 @@ class Run final : public engine::EngineSink {
   // Of Stepping::live.
   Time tick_{};
   Time alarm_ = Time::max();
+  Time next_report_{};            ///< of memory, for the redline
   std::int64_t seen_steps_ = -1;  ///< made when loads were last looked at
   Standing standing_;
   Window window_;
@@ -115,7 +117,7 @@ void Record::granted(dispatch::Granted granted) {
   run.granted(*this);
 }
 
-void Record::refused(dispatch::Refused) { run.refused(); }
+void Record::refused(dispatch::Refused what) { run.refused(*this, what.why); }
 
 /// That the prefix cache of one worker holds.
 std::size_t chain_blocks_of(const Setting& setting) {
@@ -128,6 +130,9 @@ dispatch::DispatcherOptions dispatcher_options(const Setting& setting) {
   options.pool_timeout = std::chrono::hours(24 * 365 * 50);
   options.overtake_cap = setting.overtake_cap;
   options.prompt_weight = setting.prompt_weight;
+  options.redline = setting.redline;
+  // Arrivals that keep the pool full would take the place of those refused without end: they wait instead.
+  if (setting.arrivals.kind == Arrivals::Kind::saturated) options.redline.heavy.theta = 2;
   options.prefix_index.total_blocks = setting.workers * chain_blocks_of(setting);
   const std::size_t pool = setting.arrivals.kind == Arrivals::Kind::saturated ? setting.arrivals.pool : 0;
   options.plan_window = setting.plan_window > 0 ? setting.plan_window : std::max<std::size_t>(128, pool);
@@ -187,6 +192,7 @@ Record& Run::vacant() {
 // --- what the engine tells ---------------------------------------------------------------------------------
 
 void Run::on_event(const engine::EngineEvent& event) {
+  if (event.kind == engine::EngineEvent::Kind::preempted && window_.measuring()) window_.meter().preempted();
   if (event.kind != engine::EngineEvent::Kind::started) return;
   Record& record = *records_[event.id];
   if (record.started) return;  // again, after a preemption
@@ -263,6 +269,7 @@ void Run::instant(Time now) {
   window_.consider(steps_made(), now, releases_.exhausted());
   tell_progress(progress_every_);
   if (window_.done()) return;
+  report_memory(now);
   release(now);
   if (stale_ != nullptr) report_running();
   dispatcher_.resume(setting_.sync ? steps_made() + 1 : 0);  // the number of the step to come; 0 is nobody's
@@ -291,6 +298,7 @@ void Run::live_instant(Time now) {
     alarm_ = Time::max();
     dispatcher_.plan_due();
   }
+  report_memory(now);
   if (now >= tick_) {
     dispatcher_.tick();
     tick_ = now + tick_every;
@@ -321,7 +329,7 @@ void Run::release(Time now) {
     // Nothing is owned: the record outlives the dispatcher's interest in it.
     const auto waiter = [&record] { return std::shared_ptr<dispatch::Waiter>(std::shared_ptr<void>(), &record); };
     auto decision = dispatcher_.submit(submission, waiter);
-    if (std::holds_alternative<dispatch::Refused>(decision)) return refused();
+    if (const auto* turned_away = std::get_if<dispatch::Refused>(&decision)) refused(record, turned_away->why);
     if (auto* placed = std::get_if<dispatch::Granted>(&decision)) record.granted(std::move(*placed));
     if (auto ok = backlog_.check(now, waiting + 1, order_.released(), ended_); !ok) error_ = ok.error().message;
   }
@@ -339,6 +347,39 @@ std::shared_ptr<const affinity::PromptChain> Run::note_prefix(Record& record) {
     record.reuse.endless_cache = endless_cache_.hit(*record.prefix, request.prompt, setting_.engine.block_size);
   }
   return std::move(prefixes.at_router);
+}
+
+/// The client goes away. (What was refused counts as entered in the order of releases: it waits no more.)
+void Run::refused(Record& record, fleet::Refusal why) {
+  if (why != fleet::Refusal::redline) {
+    error_ = "the dispatcher refused a request";
+    return;
+  }
+  if (window_.measuring()) window_.meter().refused();
+  const std::uint64_t number[] = {record.release};
+  order_.start(number);
+  --in_pool_;
+  ++ended_;
+  releases_.ended(record.item.place, clock_.now());
+  record.open = false;
+  vacant_.push_back(record.number);
+}
+
+/// As a router's probes hear it.
+void Run::report_memory(Time now) {
+  constexpr Duration every = std::chrono::seconds(1);
+  if (!setting_.redline.on || now < next_report_) return;
+  next_report_ = now + every;
+  for (std::size_t worker = 0; worker < setting_.workers; ++worker) {
+    const engine::EngineBooks books = engines_.books(worker);
+    dispatch::EngineReport report;
+    report.asked = report.received = now;
+    report.running = static_cast<double>(books.running);
+    report.waiting = static_cast<double>(books.waiting);
+    report.kv_used = Tokens(books.used_blocks * setting_.engine.block_size);
+    report.kv_capacity = Tokens(setting_.engine.usable_blocks() * setting_.engine.block_size);
+    dispatcher_.report(WorkerId{static_cast<std::uint32_t>(worker)}, report);
+  }
 }
 
 void Run::report_running() {

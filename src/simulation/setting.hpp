@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "engine/config.hpp"
 #include "fleet/view.hpp"
+#include "redline/options.hpp"
 #include "simulation/releases.hpp"
 #include "simulation/requests.hpp"
 
@@ -34,6 +35,7 @@ struct Setting {
   std::int64_t stale_steps =
       0;                       ///< loads are shown to the policy as they were so many steps ago, 0 to 10,000; sync only
   double prompt_weight = 0.2;  ///< as of DispatcherOptions, (0, 100]
+  redline::Options redline;    ///< as of DispatcherOptions
   std::size_t plan_window = 0;  ///< waiting requests that one plan looks at; 0: the pool when saturated, at least 128
   /// Steps measured, after a warm-up of three mean outputs of steps since the last empty slot first filled (or, if that
   /// does not happen within three mean outputs, since then). 0: from the first step until all that is released has

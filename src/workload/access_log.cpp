@@ -35,12 +35,12 @@ class Line {
     this->key(key);
     fmt::format_to(std::back_inserter(out_), "{}", value);
   }
-  void millis(std::string_view key, double value) {
+  void number(std::string_view key, double value) {
     this->key(key);
     fmt::format_to(std::back_inserter(out_), "{}", std::isfinite(value) ? value : 0.0);
   }
-  void millis(std::string_view key, std::optional<double> value) {
-    if (value) millis(key, *value);
+  void number(std::string_view key, std::optional<double> value) {
+    if (value) number(key, *value);
   }
   void yes_no(std::string_view key, bool value) {
     this->key(key);
@@ -84,20 +84,22 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.text("prompt_tokens_from", to_string(r.prompt_tokens_from));
   line.whole("output_tokens", r.output_tokens);
   line.text("output_tokens_from", to_string(r.output_tokens_from));
-  line.millis("queue_ms", r.queue_ms);
-  line.millis("prefill_ms", r.prefill_ms);
-  line.millis("first_byte_ms", r.first_byte_ms);
-  line.millis("total_ms", r.total_ms);
+  line.number("queue_ms", r.queue_ms);
+  line.number("prefill_ms", r.prefill_ms);
+  line.number("first_byte_ms", r.first_byte_ms);
+  line.number("total_ms", r.total_ms);
   line.whole("bytes_in", r.bytes_in);
   line.whole("bytes_out", r.bytes_out);
   line.optional_text("policy", r.policy);
   line.optional_text("route_reason", r.route_reason);
   line.optional_text("candidates", r.candidates);
-  line.millis("waited_ms", r.waited_ms);
-  line.millis("signal_age_ms", r.signal_age_ms);
+  line.number("waited_ms", r.waited_ms);
+  line.number("signal_age_ms", r.signal_age_ms);
   line.whole("attempt", r.attempt);
   if (r.expected_hit_tokens) line.whole("expected_hit_tokens", *r.expected_hit_tokens);
   if (r.cached_tokens) line.whole("cached_tokens", *r.cached_tokens);
+  line.optional_text("scarcest", r.scarcest);
+  line.number("headroom", r.headroom);
   out += "}\n";
 }
 
@@ -184,7 +186,7 @@ std::string read_field(std::string_view key, element value, AccessLogRecord& r) 
       is("bytes_out", r.bytes_out) || is("policy", r.policy) || is("route_reason", r.route_reason) ||
       is("candidates", r.candidates) || is("waited_ms", r.waited_ms) || is("signal_age_ms", r.signal_age_ms) ||
       is("attempt", r.attempt) || is("expected_hit_tokens", r.expected_hit_tokens) ||
-      is("cached_tokens", r.cached_tokens);
+      is("cached_tokens", r.cached_tokens) || is("scarcest", r.scarcest) || is("headroom", r.headroom);
   return fault;
 }
 

@@ -52,6 +52,8 @@ struct AccessLogRecord {
   // Of prefix caches.
   std::optional<std::int64_t> expected_hit_tokens;  ///< absent if nothing was known
   std::optional<std::int64_t> cached_tokens;        ///< as the engine told; absent if it did not
+  std::string_view scarcest;                        ///< resource of the worker, by the redline; empty: it was off
+  std::optional<double> headroom;                   ///< share of it that was left, this request placed
 };
 
 /// Appends one JSON object and a line feed. Allocates only as `out` grows. Bytes that are not UTF-8 become

@@ -172,7 +172,10 @@ std::vector<std::string> words_that_change(const Setting<ServeSettings>& setting
   }
   if (setting.key == "policy") return {flag, "random"};
   if (setting.path() == "limits.head") return {flag, "2048"};
-  return {flag, std::holds_alternative<Number<ServeSettings, double>>(setting.value) ? "1" : "7"};
+  if (const auto* text = std::get_if<Text<ServeSettings>>(&setting.value); text != nullptr && !text->choices.empty()) {
+    return {flag, std::string(text->choices.back())};
+  }
+  return {flag, std::holds_alternative<Number<ServeSettings, double>>(setting.value) ? "0.75" : "7"};
 }
 
 TEST(Load, EverySettingHasAFlagThatReachesItAndNothingElse) {

@@ -30,7 +30,7 @@ std::string stripped(std::string body, const BodySkim& skim) {
 TEST(BodySkim, ReadsTheTopLevelHoweverItIsCut) {
   const std::string body =
       R"({"messages":[{"role":"user","content":"say \"model\": \"x\" }]"}], "model" : "llama\/8b", "stream": true,)"
-      R"( "priority":-3,"n":4,"user":"u1","session_id":"s1","extra":{"model":"no","stream":false}})";
+      R"( "priority":-3,"n":4,"max_tokens":512,"user":"u1","session_id":"s1","extra":{"model":"no","stream":false}})";
   for (std::size_t step = 1; step <= body.size(); ++step) {
     bool good = false;
     const BodySkim result = skim(body, step, &good);
@@ -41,8 +41,23 @@ TEST(BodySkim, ReadsTheTopLevelHoweverItIsCut) {
     EXPECT_TRUE(facts.stream);
     EXPECT_EQ(facts.priority, -3);
     EXPECT_EQ(facts.sequences, 4);
+    EXPECT_EQ(facts.output_bound, 512);
     EXPECT_EQ(facts.session, "s1");
     EXPECT_TRUE(result.blanks().empty());
+  }
+}
+
+TEST(BodySkim, KnowsEveryNameOfTheBoundOfAnAnswer) {
+  bool good = false;
+  for (const char* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
+    const auto bound = [&](const std::string& value) {
+      return skim("{\"" + std::string(name) + "\":" + value + "}", 5, &good).facts().output_bound;
+    };
+    EXPECT_EQ(bound("77"), 77) << name;
+    EXPECT_EQ(bound("null"), 0) << name;
+    EXPECT_EQ(bound("-5"), 0) << name;
+    EXPECT_EQ(bound("\"9\""), 0) << name;
+    EXPECT_EQ(bound("99999999999"), 1 << 30) << name;
   }
 }
 

@@ -36,11 +36,19 @@ struct Slip final : dispatch::Waiter {
 /// cancels and alarms, all by chance.
 class Day {
  public:
-  Day(const std::string& policy, std::uint64_t seed) : random_(seed) {
+  Day(const std::string& policy, std::uint64_t seed, bool redline) : random_(seed) {
     dispatch::DispatcherOptions options;
     options.pool_requests = 40;
     options.pool_timeout = seconds(3);
     options.unroutable_wait = milliseconds(500);
+    if (redline) {
+      options.redline.on = true;
+      options.redline.unknown_output = 20;
+      options.redline.lease = milliseconds(700);
+      options.redline.heavy = {3, 0.4, 16};
+      options.redline.line = seed % 2 == 0 ? redline::Line::published : redline::Line::growth;
+      options.redline.footprint = redline::FootprintReading::residency_mean;
+    }
     recorder_ = std::make_unique<dispatch::Recorder>([this](std::string_view line) { recording << line; }, policy, seed,
                                                      options);
     dispatcher_ = std::make_unique<dispatch::Dispatcher>(options, std::move(*routing::make_policy(policy)), clock_,
@@ -94,6 +102,7 @@ class Day {
       report.received = clock_.now();
       report.running = static_cast<double>(random_.below(6));
       report.kv_used = Tokens(static_cast<std::int64_t>(random_.below(5000)));
+      report.kv_capacity = Tokens(8000);
       dispatcher_->report(worker, report);
     } else if (dice < 88) {
       dispatcher_->set_max_in_flight(worker, 1 + static_cast<std::int64_t>(random_.below(6)));
@@ -140,6 +149,9 @@ class Day {
       }
       what.told_hits = std::move(told);
     }
+    if (random_.below(2) == 0) what.output_bound = Tokens(1 + static_cast<std::int64_t>(random_.below(9)));
+    if (random_.below(4) == 0) what.sequences = 1 + static_cast<std::int64_t>(random_.below(3));
+    if (random_.below(3) == 0) what.heavy = random_.below(2) == 0;
     if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
     return what;
   }
@@ -184,8 +196,8 @@ class Retrace : public ::testing::Test {
       ::testing::TempDir() + "retrace_" + ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl";
 };
 
-std::string a_day(const std::string& policy, std::uint64_t seed, int moments = 3000) {
-  Day day(policy, seed);
+std::string a_day(const std::string& policy, std::uint64_t seed, int moments = 3000, bool redline = false) {
+  Day day(policy, seed, redline);
   day.pass(moments);
   day.close();
   return day.recording.str();
@@ -218,6 +230,23 @@ void expect_whole(const RetracedStart& start, std::string_view policy) {
   EXPECT_FALSE(start.lost.has_value()) << *start.lost;
   EXPECT_GT(start.placements, 20U);
   EXPECT_EQ(start.same, start.placements + start.refusals);
+}
+
+TEST_F(Retrace, WhatTheRedlineHeldAndRefusedComesOutTheSame) {
+  for (const std::uint64_t seed : {21U, 22U}) {
+    for (const char* policy : {"least_requests", "headroom", "balance", "brh[horizon=10]"}) {
+      const std::string recording = a_day(policy, seed, 3000, true);
+      EXPECT_NE(recording.find("\"redline\"]"), std::string::npos) << policy << ": nothing was refused by it";
+      const auto starts = of(recording);
+      ASSERT_TRUE(starts.has_value()) << policy << ": " << starts.error().message;
+      expect_whole(starts->front(), policy);
+      std::string unguarded = recording;
+      unguarded.replace(unguarded.find(",\"redline\":1"), 12, "");
+      const auto others = of(unguarded);
+      ASSERT_TRUE(others.has_value()) << policy << ": " << others.error().message;
+      EXPECT_TRUE(others->front().difference.has_value()) << policy;
+    }
+  }
 }
 
 TEST_F(Retrace, StartsOfARouterFollowEachOtherInOneFile) {
@@ -291,7 +320,7 @@ TEST_F(Retrace, ALossIsSaidAndEndsItsStartOnly) {
 /// Each value of each kind of line, replaced by others: an error, a difference, or none if it does not matter; never
 /// more than that.
 TEST_F(Retrace, NoDamageToAFieldIsMoreThanAnErrorOrADifference) {
-  const std::string recording = a_day("auto", 8, 150);
+  const std::string recording = a_day("auto", 8, 150, true);
   std::vector<std::string> lines;
   std::istringstream in(recording);
   for (std::string line; std::getline(in, line);) lines.push_back(line);

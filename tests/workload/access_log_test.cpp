@@ -90,6 +90,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     r.attempt = static_cast<int>(random.below(5));
     if (random.below(2) == 1) r.expected_hit_tokens = some_whole(random);
     if (random.below(2) == 1) r.cached_tokens = some_whole(random);
+    if (random.below(2) == 1) r.scarcest = "slots";
+    if (random.below(2) == 1) r.headroom = random.unit() - 0.1;
 
     line.clear();
     append_access_log_line(line, r);
@@ -124,6 +126,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     EXPECT_EQ(back->attempt, r.attempt);
     EXPECT_EQ(back->expected_hit_tokens, r.expected_hit_tokens);
     EXPECT_EQ(back->cached_tokens, r.cached_tokens);
+    EXPECT_EQ(back->scarcest, r.scarcest);
+    EXPECT_EQ(back->headroom, r.headroom);
   }
 }
 
