@@ -16,6 +16,7 @@ const std::array<double, Projection::nodes + 1>& Projection::instants() {
 }
 
 void Projection::add(const Part& part) {
+  sum_.held += part.held;
   for (std::size_t i = 0; i < nodes; ++i) {
     sum_.mean[i] += part.mean[i];
     sum_.variance[i] += part.variance[i];
@@ -35,5 +36,7 @@ double Projection::peak_with(const Part& part, double z) const {
   }
   return most;
 }
+
+double Projection::drawdown(double z) const { return std::max(0.0, peak(z) - sum_.held); }
 
 }  // namespace evenkeel::redline

@@ -23,11 +23,13 @@ class Projection {
   struct Part {
     std::array<double, nodes> mean{};
     std::array<double, nodes> variance{};
+    double held = 0;  ///< now
   };
   /// `survival(u)` for u = unit * instant, in whatever unit of time `rate` has. Costs `nodes` questions.
   template <class Survival>
   [[nodiscard]] static Part part_of(double held, double rate, double unit, Survival survival) {
     Part part;
+    part.held = held;
     for (std::size_t i = 0; i < nodes; ++i) {
       const double alive = survival(unit * instants()[i]);
       const double memory = held + rate * unit * instants()[i + 1];
@@ -44,6 +46,8 @@ class Projection {
   [[nodiscard]] double peak(double z) const;
   /// The same with one resident more.
   [[nodiscard]] double peak_with(const Part& part, double z) const;
+  /// By how much headroom may fall until residents have ended: the growth floor. Never negative.
+  [[nodiscard]] double drawdown(double z) const;
 
  private:
   Part sum_;

@@ -49,8 +49,18 @@ redline::Projection::Part FleetWorld::part_of(const HeavyTask& task, double t) c
   const planning::DurationLaw& law = plan_.models[task.model].duration;
   const double age = task.served_s + t - task.start_s;
   const double here = law.survival(age);
-  return redline::Projection::part_of(task.held_gb(t), task.footprint.growth_per_s, projection_unit_s,
-                                      [&](double ahead) { return here > 0 ? law.survival(age + ahead) / here : 0.0; });
+  // Of 32 instants rather than of stretches between them: nodes are judged here by what their law says, not by a
+  // bound.
+  redline::Projection::Part part;
+  part.held = task.held_gb(t);
+  double ahead = 0;
+  for (std::size_t i = 0; i < 32; ++i, ahead = i == 1 ? projection_unit_s : 1.35 * ahead) {
+    const double alive = here > 0 ? law.survival(age + ahead) / here : 0.0;
+    const double memory = part.held + task.footprint.growth_per_s * ahead;
+    part.mean[i] = alive * memory;
+    part.variance[i] = alive * (1 - alive) * memory * memory;
+  }
+  return part;
 }
 
 const redline::Projection& FleetWorld::projection(std::size_t node) {

@@ -66,8 +66,10 @@ TEST(Projection, OfLivesThatAreBoundedIsTheirSumAtTheEnd) {
   for (int i = 0; i < 10; ++i) projection.add(Projection::part_of(100, 1, 1, until(300)));
   EXPECT_GE(projection.peak(4), 10 * (100 + 300));
   EXPECT_LE(projection.peak(4), 10 * (100 + 300 * 1.17));
+  EXPECT_NEAR(projection.drawdown(4), projection.peak(4) - 1000, 1e-9);
   projection.clear();
   EXPECT_EQ(projection.peak(4), 0);
+  EXPECT_EQ(projection.drawdown(4), 0);
 }
 
 TEST(Projection, WithOneMoreIsAsIfThatHadBeenAdded) {
