@@ -14,7 +14,4 @@ struct WindowDemand {
 /// level in (0, 1).
 [[nodiscard]] double arrival_reserve(const WindowDemand& demand, double level);
 
-/// Quantile of the standard normal law, to 1e-9 (Acklam's rational approximation with one step of Halley).
-[[nodiscard]] double normal_quantile(double level);
-
 }  // namespace evenkeel::redline

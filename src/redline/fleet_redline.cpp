@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/random.hpp"
-#include "redline/arrival_reserve.hpp"
+#include "maths/normal.hpp"
 
 namespace evenkeel::redline {
 
@@ -25,7 +25,10 @@ constexpr std::size_t most_models = 256;
 }  // namespace
 
 FleetRedline::FleetRedline(const Options& options)
-    : options_(options), z_(normal_quantile(options.level)), unknown_(options.unknown_output), heavy_(options.heavy) {}
+    : options_(options),
+      z_(maths::normal_quantile(options.level)),
+      unknown_(options.unknown_output),
+      heavy_(options.heavy) {}
 
 FleetRedline::Worker& FleetRedline::worker(WorkerId id) {
   while (workers_.size() <= id.value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "maths/normal.hpp"
 #include "redline/arrival_reserve.hpp"
 
 namespace evenkeel::simulation {
@@ -19,7 +20,7 @@ constexpr double projection_unit_s = 0.5;
 
 FleetWorld::FleetWorld(const planning::FleetPlan& plan, NodeRules rules, StartRange start, double immortal_probability,
                        Random& random)
-    : plan_(plan), rules_(rules), growth_z_(redline::normal_quantile(rules.growth_level)), random_(random.split()) {
+    : plan_(plan), rules_(rules), growth_z_(maths::normal_quantile(rules.growth_level)), random_(random.split()) {
   for (std::size_t g = 0; g < plan_.groups.size(); ++g) {
     for (MemoryNode& node : stationary_nodes(plan_, plan_.groups[g], start, immortal_probability, random)) {
       nodes_.push_back(std::move(node));

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "redline/arrival_reserve.hpp"
+#include "maths/normal.hpp"
 
 namespace evenkeel::redline {
 namespace {
@@ -55,8 +55,8 @@ TEST(Projection, ItsPeakIsExceededAboutAsSeldomAsItsLevelSays) {
     }
     const Projection projection = projection_of(lives);
     // The bound is of each instant, and the largest of all is over it somewhat more often.
-    EXPECT_LT(share_over(lives, projection.peak(normal_quantile(0.999)), random), 0.012) << round;
-    EXPECT_GT(share_over(lives, projection.peak(normal_quantile(0.6)), random), 0.1) << round;
+    EXPECT_LT(share_over(lives, projection.peak(maths::normal_quantile(0.999)), random), 0.012) << round;
+    EXPECT_GT(share_over(lives, projection.peak(maths::normal_quantile(0.6)), random), 0.1) << round;
   }
 }
 

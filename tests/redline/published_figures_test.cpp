@@ -1,6 +1,5 @@
 // Figures of the published specimen (Llama-2-70B on 4 x A100 40 GB, heavy tasks Pareto of index 2.2 and mean 300 s, a
 // window of 90 s), and of exact evaluations of its laws.
-#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -64,13 +63,6 @@ TEST(ArrivalReserve, OfHigherLevels) {
   EXPECT_NEAR(arrival_reserve(fleet, 0.999), 55.35, 0.01);
   EXPECT_NEAR(arrival_reserve(fleet, 0.99999), 61.86, 0.02);
   EXPECT_EQ(arrival_reserve({0, 1, 2}, level), 0);
-}
-
-TEST(NormalQuantile, InvertsTheErrorFunction) {
-  EXPECT_NEAR(normal_quantile(level), 1.87636, 5e-6);
-  for (const double p : {1e-9, 1e-4, 0.02, 0.3, 0.5, 0.9, 0.999, 0.999999}) {
-    EXPECT_NEAR(0.5 * std::erfc(-normal_quantile(p) / std::sqrt(2.0)), p, 1e-9 * (p < 0.5 ? p : 1)) << p;
-  }
 }
 
 /// A local line of 9.7 % at every node keeps the sum over a pooled trigger: it never fires, and frees nothing.
