@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -29,9 +30,18 @@ std::string headline(const ReserveAnswer& answer) {
   const planning::Reserve& memory = answer.resources.front().reserve.total;
   std::string line = fmt::format("reserve {} GB of {} GB = {}; siloed would be {} GB", amount(memory.pooled),
                                  amount(memory.capacity), share_of(memory.share()), amount(memory.siloed));
-  if (answer.plan.sequence_gb > 0 && memory.nodes > 1) {
-    const auto sequences = static_cast<std::int64_t>(memory.saving() / answer.plan.sequence_gb);
-    line += fmt::format("; frees room for {} sequences", report::grouped(sequences));
+  const double sequences = answer.plan.sequence_gb > 0 ? memory.saving() / answer.plan.sequence_gb : 0;
+  if (sequences >= 1 && sequences < 1e15 && memory.nodes > 1) {
+    line += fmt::format("; frees room for {} sequences", report::grouped(static_cast<std::int64_t>(sequences)));
+  }
+  double to_keep = 0;
+  for (const auto& pool : answer.resources.front().pools) to_keep += pool.to_set.total();
+  if (std::abs(to_keep - memory.pooled) >= 0.005) {
+    line += fmt::format("\nwith two clocks and staleness: keep {} GB = {}", amount(to_keep),
+                        share_of(to_keep / memory.capacity));
+  }
+  if (std::max(to_keep, memory.pooled) >= memory.capacity) {
+    line += "\nthis fleet is too small: what arrives in one window takes more than it has";
   }
   return line + "\n";
 }

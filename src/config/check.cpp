@@ -145,6 +145,15 @@ Result<void> check_combinations(const ServeSettings& s) {
                   !s.workers.empty() && std::none_of(s.workers.begin(), s.workers.end(),
                                                      [](const auto& worker) { return !worker.kv_events.empty(); }),
                   "kv_event_blocks has no effect: no worker has kv_events"),
+      ineffective(s.redline != defaults.redline, s.redline.mode == "off",
+                  "settings of the redline have no effect with redline.mode = off (allowed with: on, published)"),
+      require(s.redline.mode == "off" || s.redline.lease >= 2 * s.health.interval,
+              "redline.lease is under two health intervals: workers would count as cut off between two reports"),
+      require(
+          s.redline.reserve + s.redline.band < 1,
+          fmt::format("redline.reserve {} and redline.band {} make 1 or more: once frozen, the fleet would never be "
+                      "released (allowed: a sum under 1)",
+                      s.redline.reserve, s.redline.band)),
       require(s.record != "-", "record is \"-\" (allowed: a file, or \"off\")"),
   };
   for (const auto& one : all) {
@@ -260,7 +269,9 @@ Result<void> check_endpoint(std::string_view key, const std::string& endpoint, b
   const auto colon = endpoint.rfind(':');
   const std::string host = colon > 6 ? endpoint.substr(6, colon - 6) : "";
   const auto port = parse_unsigned(std::string_view(endpoint).substr(colon + 1));
-  if (host.empty() || host.find_first_of("/;") != std::string::npos || !port || *port < 1 || *port > 65535)
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (host.empty() || host.find_first_of("/;") != std::string::npos ||
+      (host.find(':') != std::string::npos && !bracketed) || !port || *port < 1 || *port > 65535)
     return wrong();
   if (host.find('*') != std::string::npos && (host != "*" || !listens)) return wrong();
   return {};
@@ -275,6 +286,9 @@ Result<void> check_kv_events(const WorkerSetting& worker) {
   if (kind && *kind != engines::Kind::vllm && *kind != engines::Kind::sglang) {
     return failure(fmt::format("kv_events is possible with vLLM and SGLang only, and this is {}", worker.engine));
   }
+  if (worker.prefix_cache_tokens == 0)
+    return failure(
+        "kv_events with prefix_cache_tokens = 0: one says there is a prefix cache, the other that there is none");
   if (auto done = check_endpoint("kv_events", worker.kv_events, true); !done) return done;
   if (worker.kv_events_replay.empty()) return {};
   if (worker.kv_events_replay == worker.kv_events)

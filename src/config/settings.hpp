@@ -106,6 +106,8 @@ struct RedlineSettings {
   std::int64_t heavy_tokens = 1024;
   std::int64_t unknown_output = 1024;
   std::int64_t prefill_tokens = 65536;
+
+  bool operator==(const RedlineSettings&) const = default;
 };
 
 /// Everything `evenkeel serve` can be told.

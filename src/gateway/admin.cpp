@@ -10,6 +10,7 @@
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text.hpp"
 #include "config/load.hpp"
@@ -203,7 +204,8 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   }
   if (setting.url.empty()) return {400, error_text("\"url\" is missing: http://host[:port]")};
   if (setting.engine != "auto" && !engines::kind_named(setting.engine)) {
-    return {400, error_text(fmt::format("\"engine\": \"{}\" is not known", setting.engine))};
+    return {400, error_text(fmt::format("\"engine\": \"{}\" is not known (allowed: auto, {})", setting.engine,
+                                        fmt::join(engines::kind_names(), ", ")))};
   }
   if (const auto* models = object->if_contains("models")) {
     if (!models->is_array()) return {400, error_text("\"models\" must be a list of strings")};

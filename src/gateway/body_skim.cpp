@@ -368,7 +368,8 @@ void BodySkim::end_scalar(std::string_view text, std::uint64_t end) {
     if (member_ == Member::sequences) facts_.sequences = whole ? std::clamp<std::int64_t>(value, 1, 1024) : 1;
     if (member_ == Member::bound) facts_.output_bound = whole ? std::clamp<std::int64_t>(value, 0, 1 << 30) : 0;
   }
-  member_ = member_ == Member::forbidden ? member_ : Member::other;
+  const bool kept = member_ == Member::forbidden || (member_ == Member::salt && text != "null");
+  member_ = kept ? member_ : Member::other;
   end_value(end, {});
 }
 
@@ -402,7 +403,11 @@ void BodySkim::end_value(std::uint64_t end, std::string_view text) {
       facts_.text_bytes += end - value_begin_;
       break;
     case Member::salt:
-      if (state_ == State::in_string) facts_.salt += hash_text(text, 1);
+      if (state_ == State::in_string) {
+        facts_.salt += hash_text(text, 1);
+      } else {
+        facts_.odd_salt = true;
+      }
       break;
     case Member::forbidden:
       blanks_.back().end = end;

@@ -39,6 +39,7 @@ class BodySkim {
     Range text;                      ///< the value of the last of prompt, messages and input
     Range tools;                     ///< the value of tools, which stand in a prompt before all else
     Range preface;                   ///< of system or instructions, which stand before the messages
+    bool odd_salt = false;           ///< a salt is no text: nothing is known of what this prompt shares
     std::uint64_t salt = 0;          ///< of what else must be alike for prompts to share KV (cache_salt); 0: nothing
     std::uint64_t prompt_ids = 0;    ///< in a prompt given as one list of token ids
     std::uint64_t media_parts = 0;   ///< data: and media URLs in messages or input

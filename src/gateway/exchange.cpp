@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.hpp"
 #include "gateway/breakers.hpp"
 #include "gateway/error_body.hpp"
 #include "http/server.hpp"
@@ -160,7 +161,8 @@ void Exchange::describe() {
       request_.facts.sequences * static_cast<std::int64_t>(std::min<std::uint64_t>(request_.facts.list_prompts, 1024));
   if (shard_.shared.settings.redline.mode == "off" || request_.head == nullptr) return;
   const auto told = request_.head->find(request_.head_bytes, "X-Evenkeel-Heavy");
-  if (told && (*told == "true" || *told == "false")) submission_.heavy = *told == "true";
+  if (told && equals_ignoring_case(*told, "true")) submission_.heavy = true;
+  if (told && equals_ignoring_case(*told, "false")) submission_.heavy = false;
 }
 
 void Exchange::take_receipt(const dispatch::Granted& granted) {

@@ -328,7 +328,8 @@ Intake::Status Intake::understand(Request& request) {
   if (const BodySkim::Range& text = facts.text; !request.streamed && text.begin < text.end) {
     const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
     request.prompt_key = prompt_key(value, shard_.shared.prompt_salt);
-    if (facts.prompt_ids > 0 && facts.salt == 0 && fleet.tells_kv && shard_.shared.dispatcher.wants_hits()) {
+    if (facts.prompt_ids > 0 && facts.salt == 0 && !facts.odd_salt && fleet.tells_kv &&
+        shard_.shared.dispatcher.wants_hits()) {
       request.told_hits = told_hits(fleet, request.model, value);
     }
   }

@@ -11,7 +11,7 @@ bool prompt_prefix(const BodySkim::Facts& facts, std::string_view body, PrefixKe
                    std::size_t most_bytes, affinity::PromptChain& chain) {
   using affinity::default_block_bytes;
   chain.links.clear();
-  if (facts.list_prompts != 1) return false;
+  if (facts.list_prompts != 1 || facts.odd_salt) return false;
   std::array<std::string_view, 3> parts;
   std::size_t bytes = 0;
   std::size_t count = 0;

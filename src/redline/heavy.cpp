@@ -20,8 +20,8 @@ std::size_t HeavyClassifier::length_class(std::int64_t prompt_tokens) {
 }
 
 double HeavyClassifier::prior(const RequestSigns& signs) const {
-  if (signs.told) return *signs.told ? 1 : 0;
   if (signs.bound > 0 && signs.bound <= options_.heavy_tokens) return 0;
+  if (signs.told) return *signs.told ? 1 : 0;
   const double of_all = (all_.heavy + 1) / (all_.all + 4);
   const double of_length = by_length_[length_class(signs.prompt_tokens)].shrunk(of_all);
   const auto client = by_client_.find(signs.client);

@@ -19,7 +19,7 @@ struct RequestSigns {
 };
 
 /// Whether a request will be heavy (have more than so many output tokens), guessed before it begins. The prior of being
-/// heavy is, in this order: what the client said; 0 where the bound forbids it; else the client's own share of heavy
+/// heavy is, in this order: 0 where the bound forbids it; what the client said; else the client's own share of heavy
 /// requests, shrunk towards that of prompts of such a length, shrunk towards that of all:
 ///
 ///   p_all = (h + 1) / (n + 4),  p_length = (h_l + 8 p_all) / (n_l + 8),  p = (h_c + 8 p_length) / (n_c + 8)

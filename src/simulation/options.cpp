@@ -230,6 +230,8 @@ Result<void> parse_routing(const Options& options, Setting& setting) {
     return failure(fmt::format("--redline: \"{}\"; allowed: off, on, published", options.redline));
   }
   if (auto ok = bounds::redline_level.check("--redline-level", options.redline_level); !ok) return ok;
+  if (options.redline != "on" && options.redline_level != redline::Options().level)
+    return failure("--redline-level has no effect without --redline on");
   setting.redline.level = options.redline_level;
   setting.redline.on = options.redline != "off";
   if (options.redline == "published") setting.redline.line = redline::Line::published;

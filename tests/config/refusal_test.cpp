@@ -263,7 +263,7 @@ TEST(KvEvents, EndpointsAreCheckedAndOneWithoutTheOtherIsSaid) {
   EXPECT_TRUE(of_text(worker + "kv_events = \"tcp://[::1]:5557\"\n"));
   EXPECT_TRUE(of_text(worker + "kv_events = \"ipc:///run/kv\"\n"));
   for (const char* wrong : {"a:5557", "tcp://a", "tcp://:5557", "tcp://a:0", "tcp://a:70000", "tcp://a:x", "http://a:1",
-                            "ipc://", "tcp://a b:5", "tcp://*a:5", "tcp://a/b:5"}) {
+                            "ipc://", "tcp://a b:5", "tcp://a:1:2", "tcp://*a:5", "tcp://a/b:5"}) {
     EXPECT_SAYS(of_text(worker + "kv_events = \"" + wrong + "\"\n"),
                 "allowed: tcp://host:port with * for a host that connects, or ipc://path");
   }
@@ -274,8 +274,19 @@ TEST(KvEvents, EndpointsAreCheckedAndOneWithoutTheOtherIsSaid) {
               "the same endpoint");
   EXPECT_SAYS(of_text(worker + "kv_events = \"tcp://a:5557\"\nengine = \"tgi\"\n"),
               "possible with vLLM and SGLang only, and this is tgi");
+  EXPECT_SAYS(of_text(worker + "kv_events = \"tcp://a:5557\"\nprefix_cache_tokens = 0\n"),
+              "with prefix_cache_tokens = 0");
   EXPECT_SAYS(of_text("kv_event_blocks = 4096\n" + worker), "kv_event_blocks has no effect: no worker has kv_events");
 }
 
 }  // namespace
+TEST(Redline, SettingsThatCannotWorkTogetherOrDoNothingAreRefused) {
+  EXPECT_TRUE(of_flags({"--redline", "on", "--redline-reserve", "0.5", "--redline-band", "0.3"}));
+  EXPECT_SAYS(of_flags({"--redline", "on", "--redline-reserve", "0.6", "--redline-band", "0.4"}),
+              "the fleet would never be released");
+  EXPECT_SAYS(of_flags({"--redline", "on", "--redline-lease", "1s"}), "under two health intervals");
+  EXPECT_SAYS(of_flags({"--redline-level", "0.99"}), "no effect with redline.mode = off");
+  EXPECT_SAYS(of_text("[redline]\nheavy_tokens = 7\n" + worker), "no effect with redline.mode = off");
+}
+
 }  // namespace evenkeel::config

@@ -52,10 +52,10 @@ def run(binary, trace, policy, mode, options):
     try:
         for each in ports:
             get(f"http://127.0.0.1:{each}/health")
+        redline = ["--redline", mode, "--redline-level", options.level, "--redline-band", "0.2"] if mode != "off" else []
         processes.append(subprocess.Popen(
             [binary, "serve", "--port", str(port), "--admin-port", str(admin), "--threads", "1", "--seed", "1",
-             "--health-interval", "200ms", "--pool-timeout", options.pool_timeout, "--policy", policy, "--redline", mode,
-             "--redline-level", options.level, "--redline-band", "0.2",
+             "--health-interval", "200ms", "--pool-timeout", options.pool_timeout, "--policy", policy, *redline,
              "--worker-urls", *(f"http://127.0.0.1:{each}" for each in ports)], **quiet))
         get(f"http://127.0.0.1:{port}/ready")
         call = [binary, "replay", "--url", f"http://127.0.0.1:{port}", "--trace", trace, "--time-scale", str(options.compress),

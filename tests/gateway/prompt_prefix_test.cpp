@@ -82,6 +82,17 @@ TEST(PromptPrefix, ModelsSaltsAndProcessesHaveNothingInCommon) {
   EXPECT_EQ(in_common(plain, made("{" + prompt + "}", {ModelId{1}, 6}).chain.links), 0U);
 }
 
+TEST(PromptPrefix, NothingIsExpectedOfAPromptWhoseSaltIsNoText) {
+  const std::string prompt = R"("prompt":")" + std::string(600, 'p') + "\"";
+  for (const char* const odd : {"5", "true", R"(["q"])", "[null]", R"({"a":[1]})"}) {
+    for (const char* const member : {"cache_salt", "extra_key", "lora_path"}) {
+      EXPECT_TRUE(links("{\"" + std::string(member) + "\":" + odd + "," + prompt + "}").empty()) << member << odd;
+      EXPECT_TRUE(links("{" + prompt + ",\"" + member + "\":" + odd + "}").empty()) << member << odd;
+    }
+  }
+  EXPECT_EQ(links("{" + prompt + R"(,"cache_salt":null})"), links("{" + prompt + "}"));
+}
+
 TEST(PromptPrefix, ABlockStandsForItsShareOfTheTokensHoweverMuchIsLookedAt) {
   const std::string body = R"({"prompt":")" + std::string(10'238, 'p') + "\"}";  // 10,240 bytes: 40 blocks
   const Made whole = made(body);

@@ -16,7 +16,7 @@ REQUESTS = 400
 ENGINE = ("--step-preset", "8b-h100", "--kv-tokens", 12000, "--slots", 64, "--time-scale", 10)
 SURGE = ("--synthetic", "--rate", 300, "--to", 60, "--prompt", "lognormal:800:0.8:3000", "--output",
          "lognormal:150:0.8:600", "--max-requests", REQUESTS, "--seed", 3)
-ROUTER = ("--threads", 1, "--seed", 1, "--pool-timeout", "60s", "--health-interval", "200ms", "--redline-band", "0.2")
+ROUTER = ("--threads", 1, "--seed", 1, "--pool-timeout", "60s", "--health-interval", "200ms")
 
 
 def get(url):
@@ -49,7 +49,8 @@ def surge(world, policy):
     for mode in ("off", "on"):
         engines = [Emulator(world, "m", *map(str, ENGINE)) for _ in range(ENGINES)]
         log = world.folder / f"{policy}-{mode}.log"
-        router = world.router(*engines, flags=(*ROUTER, "--policy", policy, "--redline", mode, "--access-log", log))
+        redline = ("--redline", "on", "--redline-band", "0.2") if mode == "on" else ()
+        router = world.router(*engines, flags=(*ROUTER, "--policy", policy, *redline, "--access-log", log))
         report = replay(world, router, *SURGE)
         done[mode] = report["completed"]["requests"]
         refused = sum(report["failed"]["refusals"].values())

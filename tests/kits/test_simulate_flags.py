@@ -63,6 +63,7 @@ USELESS = {
     "stale-steps without shared steps": (("--stale-steps", 3), "--sync"),
     "preset beside a law": (("--law", "1:1", "--step-preset", "paper"), "--step-preset"),
     "kv-block of memory without end": (("--kv-block", 8), "--kv-tokens"),
+    "redline-level without a redline": (("--redline-level", 0.9), "--redline on"),
     "kv-block under a law": (("--kv-block", 8, "--law", "70:0.2"), "--kv-tokens"),
     "prefix-cache of prompts with their KV": (("--prefix-cache",), "off is allowed"),
     "jobs that are timed": (("--timing", "--jobs", 2), "--jobs 1"),

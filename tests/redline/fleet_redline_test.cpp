@@ -248,7 +248,9 @@ TEST(FleetRedline, FreezesOnceAndIsReleasedOnceOverASurge) {
 }
 
 TEST(FleetRedline, MetersHeavyRequestsWhileFrozenSoThatTheReserveStays) {
-  Fleet fleet(1);
+  Options options;
+  options.heavy.heavy_tokens = 40;  // so that their bounds allow them to be heavy
+  Fleet fleet(1, options);
   fleet.fill(0, fleet.demand(200, 100));
   fleet.look(false);
   ASSERT_TRUE(fleet.redline.frozen(model));

@@ -119,11 +119,12 @@ TEST(RefusalComposition, PausesFullyJitteredAndDoubled) {
   }
 }
 
-TEST(HeavyClassifier, BelievesTheClientThenTheBoundThenHistory) {
+TEST(HeavyClassifier, BelievesTheBoundThenTheClientThenHistory) {
   HeavyClassifier heavy({1000, 0.5, 16});
   EXPECT_EQ(heavy.prior({100, 0, 1, true}), 1);
   EXPECT_EQ(heavy.prior({100, 0, 1, false}), 0);
-  EXPECT_EQ(heavy.prior({100, 1000, 1, {}}), 0);  // it cannot become heavy
+  EXPECT_EQ(heavy.prior({100, 1000, 1, {}}), 0);    // it cannot become heavy
+  EXPECT_EQ(heavy.prior({100, 1000, 1, true}), 0);  // whatever its client says
   EXPECT_DOUBLE_EQ(heavy.prior({100, 0, 1, {}}), 0.25);
   for (int i = 0; i < 40; ++i) heavy.ended({100, 0, 1, {}}, false, 5000);
   for (int i = 0; i < 40; ++i) heavy.ended({100, 0, 2, {}}, false, 10);
