@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "simulation/duration_draws.hpp"
+#include "simulation/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 
@@ -19,9 +19,9 @@ MemoryNode stationary_node(const planning::FleetPlan& plan, const planning::Grou
     const planning::Model& model = plan.models[m];
     const int residents = draw_poisson(group.rate_per_node_s[m] * model.duration.mean(), random);
     for (int i = 0; i < residents; ++i) {
-      const ResidentDraw drawn = draw_resident(model.duration, random);
-      node.admit({next_id++, -drawn.age_s, drawn.length_s - drawn.age_s, model.footprints.front(),
-                  random.unit() < immortal_probability, m});
+      const planning::Resident drawn = model.duration.draw_resident(random);
+      node.admit(
+          {next_id++, -drawn.age_s, drawn.left_s, model.footprints.front(), random.unit() < immortal_probability, m});
     }
   }
   return node;
@@ -53,7 +53,7 @@ std::vector<MemoryNode> stationary_nodes(const planning::FleetPlan& plan, const 
 
 HeavyTask draw_task(const planning::Model& model, std::uint32_t index, std::uint64_t id, double t,
                     double immortal_probability, Random& random) {
-  const double length = draw_duration(model.duration, random);
+  const double length = model.duration.draw(random);
   return {id, t, t + length, model.footprints.front(), random.unit() < immortal_probability, index};
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulation/duration_draws.hpp"
+#include "simulation/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 
@@ -43,7 +43,7 @@ std::vector<double> draw_window(const planning::FleetPlan& plan, double window_s
       const int arrivals = draw_poisson(mean, random);
       for (int i = 0; i < arrivals; ++i) {
         const double age = window_s - from - (to - from) * random.unit();
-        if (draw_duration(model.duration, random) > age) node += model.footprints.front().at(age);
+        if (model.duration.draw(random) > age) node += model.footprints.front().at(age);
       }
     }
   }

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "simulation/duration_draws.hpp"
 #include "simulation/moments.hpp"
+#include "simulation/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 namespace {
@@ -25,7 +25,7 @@ TEST(DurationDraws, FollowTheSurvivalFunction) {
   constexpr int draws = 40'000;
   for (const DurationLaw& law : {heavy, mixture}) {
     std::vector<double> lengths;
-    for (int i = 0; i < draws; ++i) lengths.push_back(draw_duration(law, random));
+    for (int i = 0; i < draws; ++i) lengths.push_back(law.draw(random));
     for (const double t : {20.0, 99.0, 170.0, 300.0, 399.0}) {
       const auto over = std::count_if(lengths.begin(), lengths.end(), [&](double s) { return s > t; });
       EXPECT_NEAR(static_cast<double>(over) / draws, law.survival(t), 4 * 0.5 / std::sqrt(draws)) << t;
@@ -40,13 +40,12 @@ TEST(DurationDraws, ResidentsHaveTheAgesAndRestsOfTheSteadyState) {
     law.cap_s = cap;
     Random random(8);
     constexpr int draws = 40'000;
-    std::vector<ResidentDraw> all;
-    for (int i = 0; i < draws; ++i) all.push_back(draw_resident(law, random));
+    std::vector<planning::Resident> all;
+    for (int i = 0; i < draws; ++i) all.push_back(law.draw_resident(random));
     for (const double t : {50.0, 163.0, 250.0, 500.0}) {
       const double beyond = 1 - law.survival_integral(t) / law.mean();
       const auto older = std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.age_s > t; });
-      const auto longer =
-          std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.length_s - each.age_s > t; });
+      const auto longer = std::count_if(all.begin(), all.end(), [&](const auto& each) { return each.left_s > t; });
       EXPECT_NEAR(static_cast<double>(older) / draws, beyond, 0.01) << t;
       EXPECT_NEAR(static_cast<double>(longer) / draws, beyond, 0.01) << t;
     }
@@ -129,7 +128,7 @@ TEST(MemoryFleet, CrossingsOfAnAgeArePoisson) {
   EXPECT_NEAR(rate * law.survival(age), 0.0006351, 5e-8);
   std::vector<double> crossings;
   for (double t = 0; crossings.size() < 4000; t += random.exponential(1 / rate)) {
-    if (draw_duration(law, random) > age) crossings.push_back(t + age);
+    if (law.draw(random) > age) crossings.push_back(t + age);
   }
   Moments gaps;
   std::vector<double> sorted;
