@@ -167,6 +167,12 @@ class Client:
                 return reply
             self._more()
 
+    def whole_bytes(self):
+        """The next response as it came on the wire, framing and all."""
+        while not self.ended and not Reply(self.raw, self.ended).complete:
+            self._more()
+        return self.raw
+
     def so_far(self, marker):
         """Reads until the body of the current response holds the marker."""
         while marker not in Reply(self.raw, self.ended).body:
