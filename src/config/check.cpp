@@ -1,12 +1,10 @@
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "config/check_parts.hpp"
 #include "config/load.hpp"
 #include "config/table.hpp"
 #include "engines/adapter.hpp"
@@ -15,15 +13,6 @@
 
 namespace evenkeel::config {
 namespace {
-
-constexpr std::size_t max_key_bytes = 8192;
-
-bool is_token(std::string_view text, std::string_view more) {
-  return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           more.find(c) != std::string_view::npos;
-  });
-}
 
 /// The outcome of a run of checks: the first that fails counts.
 Result<void> require(bool good, std::string_view what) {
@@ -190,7 +179,7 @@ Result<void> check_models(const ServeSettings& s) {
   std::set<std::string> named;
   for (const ModelSetting& model : s.models) {
     if (!named.insert(model.name).second) return failure(fmt::format("two models have the name \"{}\"", model.name));
-    if (all_known && !served.contains(model.name)) {
+    if (all_known && s.peers.empty() && !served.contains(model.name)) {
       return failure(fmt::format("model \"{}\" is served by no worker; every worker names its models", model.name));
     }
   }
@@ -209,18 +198,8 @@ Result<void> check_models(const ServeSettings& s) {
   return {};
 }
 
-Result<std::string> key_of_text(std::string_view text, const std::string& whence) {
-  const std::string_view key = trim(text);
-  const bool printable = std::all_of(key.begin(), key.end(), [](char c) { return c > 0x20 && c < 0x7F; });
-  if (key.empty() || key.size() > max_key_bytes || !printable) {
-    return failure(
-        fmt::format("{} holds no key (allowed: one line of at most {} printable characters)", whence, max_key_bytes));
-  }
-  return std::string(key);
-}
-
 Result<void> check_ranks(const WorkerSetting& worker) {
-  if (!worker.group.empty() && !is_token(worker.group, "._:-[]")) {
+  if (!worker.group.empty() && !is_token(worker.group, name_signs)) {
     return failure(
         fmt::format("group \"{}\" is no name (allowed: up to 128 letters, digits and ._:-[])", worker.group));
   }
@@ -298,19 +277,11 @@ Result<void> check_kv_events(const WorkerSetting& worker) {
 
 }  // namespace
 
-Result<std::string> api_key(const WorkerSetting& worker) {
-  if (!worker.api_key_env.empty()) {
-    const char* value = std::getenv(worker.api_key_env.c_str());
-    if (value == nullptr) return failure(fmt::format("api_key_env: the environment has no {}", worker.api_key_env));
-    return key_of_text(value, fmt::format("api_key_env {}", worker.api_key_env));
-  }
-  if (worker.api_key_file.empty()) return std::string();
-  std::ifstream file(worker.api_key_file, std::ios::binary);
-  std::string text(max_key_bytes + 2, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.empty()) return failure(fmt::format("api_key_file \"{}\" cannot be read or is empty", worker.api_key_file));
-  return key_of_text(text, fmt::format("api_key_file \"{}\"", worker.api_key_file));
+bool is_token(std::string_view text, std::string_view more) {
+  return !text.empty() && text.size() <= 128 && std::all_of(text.begin(), text.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           more.find(c) != std::string_view::npos;
+  });
 }
 
 Result<WorkerSetting> check(WorkerSetting worker) {
@@ -324,7 +295,7 @@ Result<WorkerSetting> check(WorkerSetting worker) {
   if (!url) return tl::unexpected(url.error());
   if (worker.name.empty()) worker.name = url->authority();
   const auto fail = [&](std::string_view what) { return failure(fmt::format("worker \"{}\": {}", worker.name, what)); };
-  if (!is_token(worker.name, "._:-[]")) {
+  if (!is_token(worker.name, name_signs)) {
     return fail("this is no name (allowed: up to 128 letters, digits and ._:-[])");
   }
   for (const auto& setting : worker_table()) {  // ranges of workers that did not come from a file
@@ -341,9 +312,6 @@ Result<WorkerSetting> check(WorkerSetting worker) {
   if (auto done = check_kv_events(worker); !done) return fail(done.error().message);
   if (std::find(worker.models.begin(), worker.models.end(), "") != worker.models.end())
     return fail("a model name is empty");
-  if (!worker.api_key_file.empty() && !worker.api_key_env.empty()) {
-    return fail("api_key_file and api_key_env are both given (allowed: one of them)");
-  }
   if (const auto key = api_key(worker); !key) return fail(key.error().message);
   return worker;
 }
@@ -352,7 +320,7 @@ Result<ServeSettings> check(ServeSettings settings) {
   for (const Result<void>& one :
        {check_listeners(settings), check_header_names("client_key_headers", settings.client_key_headers),
         check_header_names("affinity_headers", settings.affinity_headers), check_origins(settings),
-        check_combinations(settings), check_workers(settings), check_models(settings)}) {
+        check_combinations(settings), check_workers(settings), check_models(settings), check_peers(settings)}) {
     if (!one) return tl::unexpected(one.error());
   }
   return settings;

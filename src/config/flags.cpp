@@ -33,6 +33,8 @@ void add_flag(CLI::App& app, const Setting<ServeSettings>& setting, FlagValues& 
 void add_serve_flags(CLI::App& app, FlagValues& values) {
   app.add_option("--config", values.config_file, "TOML file; flags count before it");
   app.add_option("--worker-urls", values.worker_urls, "Workers, http://host:port[/base] each; replace the file's");
+  app.add_option("--peer-urls", values.peer_urls,
+                 "Other routers that share their models, http://host:port[/base] each; replace the file's");
   app.add_flag("--print-config", values.print_config, "Print the configuration in force as TOML and stop");
   for (const auto& setting : serve_table()) {
     if (!setting.flag.empty()) add_flag(app, setting, values);

@@ -17,9 +17,10 @@ Result<void> apply_flags(const FlagValues& flags, ServeSettings& settings) {
       return failure(fmt::format("{}: {}", setting.flag, done.error().message));
     }
   }
-  if (flags.worker_urls.empty()) return {};
-  settings.workers.clear();
+  if (!flags.worker_urls.empty()) settings.workers.clear();
   for (const std::string& url : flags.worker_urls) settings.workers.push_back({.url = url});
+  if (!flags.peer_urls.empty()) settings.peers.clear();
+  for (const std::string& url : flags.peer_urls) settings.peers.push_back({.url = url});
   return {};
 }
 

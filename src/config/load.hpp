@@ -18,12 +18,13 @@ namespace evenkeel::config {
 struct FlagValues {
   std::string config_file;
   std::vector<std::string> worker_urls;                   ///< replace the file's workers
+  std::vector<std::string> peer_urls;                     ///< replace the file's peers
   std::map<std::string, std::vector<std::string>> given;  ///< by flag name with its dashes; one word unless a list
   bool print_config = false;
 };
 
-/// Adds --config, --worker-urls, --print-config and one flag for each scalar setting. `values` is filled by
-/// the app's parse and must live until then.
+/// Adds --config, --worker-urls, --peer-urls, --print-config and one flag for each scalar setting. `values` is filled
+/// by the app's parse and must live until then.
 void add_serve_flags(CLI::App& app, FlagValues& values);
 
 /// Defaults, then the file, then the flags, checked as a whole. An error names the place (file:line:column or
@@ -43,6 +44,9 @@ void add_serve_flags(CLI::App& app, FlagValues& values);
 
 /// The key to send to the worker, "" if it has none. Reads the file or the environment; bounded, one line.
 [[nodiscard]] Result<std::string> api_key(const WorkerSetting& worker);
+[[nodiscard]] Result<std::string> api_key(const PeerSetting& peer);
+/// The key that the peer must send, "" if none is asked of it.
+[[nodiscard]] Result<std::string> accept_key(const PeerSetting& peer);
 
 /// TOML that `load_text` reads back to the same settings. Every scalar is in it.
 [[nodiscard]] std::string to_toml(const ServeSettings& settings);

@@ -52,6 +52,10 @@ std::string to_toml(const ServeSettings& settings) {
     out += "\n[[workers]]\n";
     append_entries(out, worker_table(), worker);
   }
+  for (PeerSetting& peer : all.peers) {
+    out += "\n[[peers]]\n";
+    append_entries(out, peer_table(), peer);
+  }
   for (ModelSetting& model : all.models) {
     out += "\n[[models]]\n";
     append_entries(out, model_table(), model);

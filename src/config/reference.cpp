@@ -43,6 +43,8 @@ std::string reference_markdown() {
   }
   out += "\n### `[[workers]]`\n\n";
   append_rows(out, worker_table(), "workers", false);
+  out += "\n### `[[peers]]`\n\n";
+  append_rows(out, peer_table(), "peers", false);
   out += "\n### `[[models]]`\n\n";
   append_rows(out, model_table(), "models", false);
   out +=

@@ -31,6 +31,18 @@ struct WorkerSetting {
   std::string api_key_env;       ///< the same, from the environment
 };
 
+/// Another router that lends us capacity, and that we lend ours.
+struct PeerSetting {
+  std::string url;                  ///< of its public port, http://host:port[/base]
+  std::string name;                 ///< default host:port
+  std::string kind = "auto";        ///< auto, evenkeel, lobes
+  std::vector<std::string> models;  ///< by the ids it serves them by; default: all that are the same as here
+  std::string api_key_file;         ///< sent to it as Authorization: Bearer
+  std::string api_key_env;
+  std::string accept_key_file;  ///< that it must send with what it forwards here; none: its address suffices
+  std::string accept_key_env;
+};
+
 /// Limits on the stages of one request; 0 = off. Per model, the fleet's where a model has none.
 struct Timeouts {
   Duration connect = std::chrono::seconds(5);
@@ -43,6 +55,14 @@ struct Timeouts {
 struct ModelSetting {
   std::string name;                  ///< as the workers serve it
   std::vector<std::string> aliases;  ///< other names that clients may use
+  bool never_shed = false;           ///< taken on even while this box sheds
+  // What it is served as, for peers. Served id, window and runtime are asked of the engine.
+  std::string runtime;       ///< default: the engine's kind
+  std::string quantization;  ///< default: that of PeerOptionSettings
+  std::string kv_cache_dtype;
+  std::string reasoning_parser;
+  std::string tool_parser;
+  std::string speculative_config;
   Timeouts timeouts;
 };
 
@@ -91,6 +111,22 @@ struct LimitSettings {
   Duration body_timeout = std::chrono::seconds(60);  ///< between two pieces of a request body
 };
 
+/// What holds for all peers; docs/peers.md.
+struct PeerOptionSettings {
+  std::string quantization;  ///< of models that name none of their own
+  bool capacities = true;
+  std::int64_t capacity_clamp = 4096;
+  std::int64_t uncalibrated_slots = 1;
+  Duration probe_interval = std::chrono::seconds(5);
+  Duration probe_timeout = std::chrono::seconds(3);
+  int lost_probes = 2;
+  Duration slack = std::chrono::milliseconds(300);
+  Duration fresh = std::chrono::milliseconds(250);
+  double ahead_over = 0.05;
+
+  bool operator==(const PeerOptionSettings&) const = default;
+};
+
 /// docs/redline.md says what each is.
 struct RedlineSettings {
   std::string mode = "off";  ///< off, on, published
@@ -114,6 +150,8 @@ struct RedlineSettings {
 struct ServeSettings {
   std::vector<WorkerSetting> workers;
   std::vector<ModelSetting> models;
+  std::vector<PeerSetting> peers;
+  std::string self_name;        ///< what peers call this router; empty = an id that is drawn at each start
   std::string policy = "auto";  ///< as routing::make_policy() reads it
   std::string host = "0.0.0.0";
   int port = 30000;
@@ -131,6 +169,7 @@ struct ServeSettings {
   PoolSettings pool;
   PrefixSettings prefix;
   RedlineSettings redline;
+  PeerOptionSettings peer_options;
   LimitSettings limits;
   std::int64_t kv_event_blocks = std::int64_t{1} << 17U;  ///< of each worker that publishes KV-cache events
   std::string access_log = "off";                         ///< a file, "-" for standard output, or "off"

@@ -92,6 +92,8 @@ vector<Setting<ServeSettings>> top_level() {
       {"", "port", "--port", number(&S::port, 0, 65535), "Its port; 0 = any free one"},
       {"", "admin_host", "--admin-host", Text<S>{&S::admin_host, {}}, "Address of the admin API and the metrics"},
       {"", "admin_port", "--admin-port", number(&S::admin_port, 0, 65535), "Its port; 0 = any free one"},
+      {"", "self_name", "--self-name", Text<S>{&S::self_name, {}},
+       "What peers call this router; empty = an id that is drawn at each start"},
       {"", "threads", "--threads", number(&S::threads, 0, 1024), "Relay shards; 0 = one per core"},
       {"", "seed", "--seed", number<S, std::uint64_t>(&S::seed, 0, std::numeric_limits<std::int64_t>::max()),
        "Of the decisions' random draws; 0 = from the system"},
@@ -246,6 +248,35 @@ vector<Setting<RedlineSettings>> redline_entries() {
   };
 }
 
+vector<Setting<PeerOptionSettings>> peer_option_entries() {
+  using P = PeerOptionSettings;
+  constexpr std::int64_t most_slots = 1'000'000;
+  return {
+      {"peer_options", "quantization", "--quantization", Text<P>{&P::quantization, {}},
+       "Of models that name none of their own, as peers must match it, such as fp8 or none"},
+      {"peer_options", "capacities", "--peer-capacities", Switch<P>{&P::capacities},
+       "Publish how many requests are served here at once, and believe what peers publish; off = nobody is calibrated"},
+      {"peer_options", "capacity_clamp", "--peer-capacity-clamp",
+       number<P, std::int64_t>(&P::capacity_clamp, 1, most_slots), "A capacity that a peer publishes is cut to this"},
+      {"peer_options", "uncalibrated_slots", "--peer-uncalibrated-slots",
+       number<P, std::int64_t>(&P::uncalibrated_slots, 1, most_slots),
+       "Requests at once at a peer that publishes none"},
+      {"peer_options", "probe_interval", "--peer-probe-interval", number<P, Duration>(&P::probe_interval, 10ms, 1h),
+       "Between two probes of a peer"},
+      {"peer_options", "probe_timeout", "--peer-probe-timeout", number<P, Duration>(&P::probe_timeout, tick, 10min),
+       "A probe that takes longer is lost"},
+      {"peer_options", "lost_probes", "--peer-lost-probes", number(&P::lost_probes, 1, 1000),
+       "Lost in a row, with no other sign of life, they take a peer out"},
+      {"peer_options", "slack", "--peer-slack", number<P, Duration>(&P::slack, 0s, 1min),
+       "How far the gauges of a peer of another kind may lag"},
+      {"peer_options", "fresh", "--peer-fresh", number<P, Duration>(&P::fresh, 0s, 1min),
+       "A request that waits because of others at a peer has it asked again when what is known of them is older"},
+      {"peer_options", "ahead_over", "--peer-ahead-over", number(&P::ahead_over, 0.0, 1.0),
+       "One request is sent ahead for each slot about to be free while the way there takes over this share of a "
+       "request's service; 1 = never"},
+  };
+}
+
 vector<Setting<LimitSettings>> limit_entries() {
   using L = LimitSettings;
   constexpr Bytes gibibyte{1LL << 30U};
@@ -277,6 +308,7 @@ vector<Setting<ServeSettings>> whole_table() {
   lift(all, "pool", &ServeSettings::pool, pool_entries());
   lift(all, "prefix", &ServeSettings::prefix, prefix_entries());
   lift(all, "redline", &ServeSettings::redline, redline_entries());
+  lift(all, "peer_options", &ServeSettings::peer_options, peer_option_entries());
   lift(all, "limits", &ServeSettings::limits, limit_entries());
   return all;
 }
@@ -323,11 +355,38 @@ std::span<const Setting<WorkerSetting>> worker_table() {
   return table;
 }
 
+std::span<const Setting<PeerSetting>> peer_table() {
+  using P = PeerSetting;
+  static const vector<Setting<P>> table = {
+      {"peers", "url", "", Text<P>{&P::url, {}},
+       "Of the other router's public port, http://host:port[/base]; must be there"},
+      {"peers", "name", "", Text<P>{&P::name, {}}, "What receipts, log and admin API call it; default host:port"},
+      {"peers", "kind", "", Text<P>{&P::kind, {"auto", "evenkeel", "lobes"}}, "What it is; auto = found out"},
+      {"peers", "models", "", List<P>{&P::models},
+       "What is shared with it, by the ids that it serves; default: all that both serve alike"},
+      {"peers", "api_key_file", "", Text<P>{&P::api_key_file, {}}, "File with the key to send to it, on probes too"},
+      {"peers", "api_key_env", "", Text<P>{&P::api_key_env, {}}, "Environment variable with the key instead"},
+      {"peers", "accept_key_file", "", Text<P>{&P::accept_key_file, {}},
+       "File with the key that it must send; none = its address is enough to know it by"},
+      {"peers", "accept_key_env", "", Text<P>{&P::accept_key_env, {}}, "Environment variable with that key instead"},
+  };
+  return table;
+}
+
 std::span<const Setting<ModelSetting>> model_table() {
   using M = ModelSetting;
   static const vector<Setting<M>> table = {
       {"models", "name", "", Text<M>{&M::name, {}}, "As the workers serve it; must be there"},
       {"models", "aliases", "", List<M>{&M::aliases}, "Other names that clients may use"},
+      {"models", "never_shed", "", Switch<M>{&M::never_shed}, "Taken on even while this box sheds"},
+      {"models", "runtime", "", Text<M>{&M::runtime, {}},
+       "What runs it, as peers must match it; default: the engine's kind"},
+      {"models", "quantization", "", Text<M>{&M::quantization, {}},
+       "As peers must match it; default: that of [peer_options]"},
+      {"models", "kv_cache_dtype", "", Text<M>{&M::kv_cache_dtype, {}}, "Shown to peers"},
+      {"models", "reasoning_parser", "", Text<M>{&M::reasoning_parser, {}}, "Shown to peers"},
+      {"models", "tool_parser", "", Text<M>{&M::tool_parser, {}}, "Shown to peers"},
+      {"models", "speculative_config", "", Text<M>{&M::speculative_config, {}}, "Shown to peers"},
   };
   return table;
 }

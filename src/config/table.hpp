@@ -13,6 +13,8 @@ namespace evenkeel::config {
 [[nodiscard]] std::span<const Setting<ServeSettings>> serve_table();
 /// Keys of one [[workers]] entry.
 [[nodiscard]] std::span<const Setting<WorkerSetting>> worker_table();
+/// Keys of one [[peers]] entry.
+[[nodiscard]] std::span<const Setting<PeerSetting>> peer_table();
 /// Keys of one [[models]] entry besides `timeouts`.
 [[nodiscard]] std::span<const Setting<ModelSetting>> model_table();
 /// Keys of [timeouts] and of a model's `timeouts`.

@@ -12,7 +12,7 @@
 namespace evenkeel::config {
 namespace {
 
-constexpr std::size_t max_entries = 4096;  // of [[workers]] and of [[models]]
+constexpr std::size_t max_entries = 4096;  // of each list of tables
 
 std::string_view type_words(const toml::node& node) {
   switch (node.type()) {
@@ -48,13 +48,13 @@ class Reader {
   Reader(const std::string& source, ServeSettings& settings) : source_(source), settings_(settings) {}
 
   Result<void> read(const toml::table& root, const std::function<Result<void>()>& between) {
-    std::vector<std::string_view> tables = {"workers", "models"};
+    std::vector<std::string_view> tables = {"workers", "peers", "models"};
     for (const auto& setting : serve_table()) {
       if (!setting.table.empty()) tables.push_back(setting.table);
     }
     for (const auto& [key, node] : root) {
       const bool is_table = std::find(tables.begin(), tables.end(), key.str()) != tables.end();
-      if (key == "workers" || key == "models") continue;
+      if (key == "workers" || key == "peers" || key == "models") continue;
       const Result<void> done =
           is_table ? read_table(key, node) : read_entry(serve_table(), "", key, node, settings_, tables);
       if (!done) return done;
@@ -62,6 +62,10 @@ class Reader {
     if (const toml::node* workers = root.get("workers")) {
       if (auto done = read_list(*workers, "workers", [&](const toml::table& entry) { return read_worker(entry); });
           !done)
+        return done;
+    }
+    if (const toml::node* peers = root.get("peers")) {
+      if (auto done = read_list(*peers, "peers", [&](const toml::table& entry) { return read_peer(entry); }); !done)
         return done;
     }
     if (auto done = between(); !done) return done;
@@ -140,6 +144,16 @@ class Reader {
     }
     if (worker.url.empty()) return fail(entry.source(), "a worker needs a url");
     settings_.workers.push_back(std::move(worker));
+    return {};
+  }
+
+  Result<void> read_peer(const toml::table& entry) {
+    PeerSetting peer;
+    for (const auto& [key, node] : entry) {
+      if (auto done = read_entry(peer_table(), "peers", key, node, peer, {}); !done) return done;
+    }
+    if (peer.url.empty()) return fail(entry.source(), "a peer needs a url");
+    settings_.peers.push_back(std::move(peer));
     return {};
   }
 

@@ -13,6 +13,7 @@
 #include "base/random.hpp"
 #include "dispatch/decayed_rate.hpp"
 #include "dispatch/held_times.hpp"
+#include "dispatch/lane.hpp"
 #include "dispatch/prefix_hits.hpp"
 #include "dispatch/roster.hpp"
 #include "dispatch/tape.hpp"
@@ -112,6 +113,9 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] std::size_t prefix_bytes() const;  ///< that the index takes
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
   [[nodiscard]] bool routable(ModelId model) const;
+  [[nodiscard]] Lane lane(ModelId model) const;
+  /// Lane::in_flight alone.
+  [[nodiscard]] std::int64_t in_flight_here(ModelId model) const;
 
   // --- what the policy's forecasts have learned; nothing of a policy that makes none ---
   /// Teaches them what requests of an earlier run were like, oldest first; some microseconds each under the lock.

@@ -27,6 +27,7 @@ struct WorkerSpec {
   std::int64_t max_in_flight = 256;
   std::string group{};                   ///< workers of one name make each step together; empty: it steps by itself
   fleet::Role role = fleet::Role::both;  ///< prefill workers serve models of their own: no other worker serves these
+  bool peer = false;                     ///< another router's box: its load, slots and limit come by set_share()
 };
 
 /// What may be used of a worker that others use, too: of another router's box, as that router says.

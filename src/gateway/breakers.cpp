@@ -104,6 +104,17 @@ void Breakers::probed(WorkerId worker, bool good) {
   tell(changes);
 }
 
+void Breakers::set_usable(WorkerId worker, bool usable) {
+  Changes changes;
+  {
+    const std::lock_guard lock(mutex_);
+    const Entry& of = entry(worker);
+    engine_of(of).alive = usable;
+    settle(of, changes);
+  }
+  tell(changes);
+}
+
 void Breakers::open(Entry& entry, bool by_transport) {
   entry.open = true;
   entry.trial = false;

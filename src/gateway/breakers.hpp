@@ -28,6 +28,8 @@ class Breakers {
   void add(WorkerId worker, std::optional<WorkerId> beside = {}, fleet::Role role = fleet::Role::both);
   /// Of the engine; told once, for any of its workers.
   void probed(WorkerId worker, bool good);
+  /// In place of probed(), for a worker whose owner judges its probes by himself.
+  void set_usable(WorkerId worker, bool usable);
   /// Of one attempt. Client faults, back-pressure and cancellations are neither for nor against the worker.
   void answered(WorkerId worker, fleet::Outcome outcome);
   /// It said that it is not the worker it is taken for: out at once, whatever the cap. Its trials tell when it is.

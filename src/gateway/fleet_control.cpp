@@ -211,16 +211,19 @@ void FleetControl::rebuild_map() {
   for (std::size_t i = 0; i < served_.size(); ++i) {
     const ModelId id{static_cast<std::uint32_t>(i)};
     map->timeouts.push_back(settings_.timeouts);
+    bool never_shed = false;
     for (const auto& model : settings_.models) {
-      if (model.name == served_[i]) map->timeouts.back() = model.timeouts;
+      if (model.name != served_[i]) continue;
+      map->timeouts.back() = model.timeouts;
+      never_shed = model.never_shed;
     }
     if (!wanted[i]) continue;  // served once, by nobody now, and not configured
-    map->served.push_back({id, served_[i], false});
+    map->served.push_back({id, served_[i], false, never_shed});
     map->names.emplace(served_[i], map->served.back());
   }
   for (const auto& model : settings_.models) {
     for (const auto& alias : model.aliases)
-      map->names.emplace(alias, ModelName{model_ids_.at(model.name), model.name, true});
+      map->names.emplace(alias, ModelName{model_ids_.at(model.name), model.name, true, model.never_shed});
   }
   map_ = map;
   publish_(std::move(map));

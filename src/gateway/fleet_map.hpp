@@ -12,6 +12,7 @@
 #include "config/settings.hpp"
 #include "engines/adapter.hpp"
 #include "engines/bootstrap.hpp"
+#include "gateway/peer_link.hpp"
 #include "http/address.hpp"
 
 namespace evenkeel::engines {
@@ -33,8 +34,9 @@ struct Upstream {
   std::shared_ptr<const engines::KvEventFeed> kv_feed;  ///< what it tells of its prefix cache; null = nothing
   std::string rank_field;  ///< whole field line that addresses the rank, or empty: the engine is one worker
   std::uint32_t rank = 0;
-  std::uint32_t ranks = 1;             ///< of the engine; 1 if it is one worker
-  engines::BootstrapServer bootstrap;  ///< of an SGLang prefill engine
+  std::uint32_t ranks = 1;               ///< of the engine; 1 if it is one worker
+  engines::BootstrapServer bootstrap;    ///< of an SGLang prefill engine
+  std::shared_ptr<const PeerLink> peer;  ///< null: an engine of our own
 };
 
 /// A name that clients may use.
@@ -42,6 +44,7 @@ struct ModelName {
   ModelId id;
   std::string served;  ///< what the workers call it
   bool alias = false;
+  bool never_shed = false;
 };
 
 struct StringHash {
@@ -77,19 +80,19 @@ struct FleetMap {
   [[nodiscard]] std::shared_ptr<const Upstream> upstream(WorkerId id) const {
     return id.value < upstreams.size() ? upstreams[id.value] : nullptr;
   }
-  /// A worker of the only engine there is, or null: of several ranks the one that `draw` hits.
+  /// A worker of the only engine of our own there is, or null: of several ranks the one that `draw` hits.
   [[nodiscard]] const Upstream* of_only_engine(std::uint64_t draw) const {
     std::uint64_t ranks = 0;
     const Upstream* chosen = nullptr;
     for (const auto& upstream : upstreams) {
-      if (upstream == nullptr) continue;
+      if (upstream == nullptr || upstream->peer != nullptr) continue;
       if (chosen != nullptr && chosen->engine != upstream->engine) return nullptr;
       ++ranks;
       chosen = upstream.get();
     }
     std::uint64_t place = ranks > 1 ? draw % ranks : 0;
     for (const auto& upstream : upstreams) {
-      if (upstream != nullptr && place-- == 0) return upstream.get();
+      if (upstream != nullptr && upstream->peer == nullptr && place-- == 0) return upstream.get();
     }
     return nullptr;
   }

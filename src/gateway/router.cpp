@@ -14,6 +14,7 @@
 #include "gateway/forecast_keeper.hpp"
 #include "gateway/kv_subscriber.hpp"
 #include "gateway/metrics_page.hpp"
+#include "gateway/peer_board.hpp"
 #include "gateway/shard.hpp"
 
 namespace evenkeel::gateway {
@@ -74,6 +75,19 @@ std::unique_ptr<dispatch::Recorder> make_recorder(observe::LogWriter* to, const 
                                               options_of(settings));
 }
 
+/// Where no peer is declared there is no board, and nothing of what it is for is done.
+std::unique_ptr<PeerBoard> make_board(const config::ServeSettings& settings, dispatch::Dispatcher& dispatcher,
+                                      Breakers& breakers, const Clock& clock) {
+  if (settings.peers.empty()) return nullptr;
+  std::random_device device;
+  SelfIdentity self;
+  self.instance = fmt::format("{:08x}{:08x}", device(), device());
+  self.name = settings.self_name.empty() ? self.instance : settings.self_name;
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  self.epoch = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count());
+  return std::make_unique<PeerBoard>(settings, dispatcher, breakers, clock, std::move(self));
+}
+
 }  // namespace
 
 /// In the order in which they need each other; destroyed in reverse.
@@ -92,8 +106,10 @@ struct Router::Parts {
         kv_events(clock, [this](WorkerId worker) { dispatcher.forget_prefixes(worker); }),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
+        peers(make_board(settings, dispatcher, breakers, clock)),
         shared{
             settings, dispatcher, breakers, retries, responses, ranks, forecasts ? forecasts->salt() : salt_of(seed)} {
+    shared.peers = peers.get();
     shared.metrics_page = [this] {
       return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(),
                           kv_events.statuses(), clock.now());
@@ -118,6 +134,7 @@ struct Router::Parts {
   RetryBudget retries;
   ResponseOwners responses;
   RankMarks ranks;
+  std::unique_ptr<PeerBoard> peers;  ///< null = none is declared
   std::unique_ptr<observe::LogWriter> log;
   Shared shared;
   std::vector<std::unique_ptr<Shard>> shards;

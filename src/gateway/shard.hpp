@@ -25,6 +25,7 @@
 namespace evenkeel::gateway {
 
 class Breakers;
+class PeerBoard;
 
 /// What all shards share. Each part is thread-safe by itself.
 struct Shared {
@@ -35,6 +36,7 @@ struct Shared {
   ResponseOwners& responses;
   RankMarks& ranks;
   std::uint64_t prompt_salt = 0;              ///< of prompt keys, for as long as this process lives
+  PeerBoard* peers = nullptr;                 ///< null = no peer is declared
   observe::LogWriter* access_log = nullptr;   ///< null = off
   std::function<std::string()> metrics_page;  ///< whole text; thread-safe
   std::atomic<std::int64_t> connections{0};

@@ -57,7 +57,8 @@ void Peer::probe_answered(Time now, const Status& status) {
   alive();
   seen_ = true;
   ready_ = status.ready;
-  compatibility_ = compare(ours_, status.fingerprint);
+  theirs_ = status.fingerprint;
+  compatibility_ = compare(ours_, theirs_);
   capacity_ = pin_.admit(read_capacity(status.capacity, options_.clamp), status.measured_at, status.fingerprint);
   if (status.news) return heard(now, *status.news);
   const double reported = status.running + status.waiting;
@@ -66,6 +67,11 @@ void Peer::probe_answered(Time now, const Status& status) {
   const auto ended = std::count_if(ended_.begin(), ended_.end(), [&](Time at) { return at >= asked - options_.slack; });
   foreign_ = std::max(0.0, reported - static_cast<double>(open() + ended));
   foreign_as_of_ = asked;
+}
+
+void Peer::compare_with(Fingerprint ours) {
+  ours_ = std::move(ours);
+  compatibility_ = compare(ours_, theirs_);
 }
 
 void Peer::heard(Time now, const News& news) {

@@ -63,6 +63,9 @@ class Peer {
  public:
   Peer(Fingerprint ours, PeerOptions options = {}) : ours_(std::move(ours)), options_(options) {}
 
+  /// What is served here, or by whom the peers of a model are compared with, is another now.
+  void compare_with(Fingerprint ours);
+
   // --- our own dispatches, whatever became of them ---
   void dispatched(Time now) { open_.insert(now); }
   /// The dispatch of that time has ended.
@@ -105,6 +108,7 @@ class Peer {
   int lost_ = 0;
   bool seen_ = false;
   bool ready_ = false;
+  Fingerprint theirs_;
   Compatibility compatibility_;
   CapacityPin pin_;
   Capacity capacity_;
