@@ -4,30 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "dispatch/turn.hpp"
+
 namespace evenkeel::dispatch {
 
 using fleet::Refusal;
-
-/// One input being worked off: holds the lock, knows the time, keeps the tape, measures itself.
-class Dispatcher::Turn {
- public:
-  Turn(Dispatcher& owner, const Ask& asked) : owner_(owner), lock_(owner.mutex_), now(owner.clock_.now()) {
-    if (owner.tape_ != nullptr) owner.tape_->begin(asked, now);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    if (owner_.tape_ != nullptr) owner_.tape_->finish();
-    owner_.held_.note(owner_.clock_.now() - now);
-  }
-
- private:
-  Dispatcher& owner_;
-  const std::lock_guard<std::mutex> lock_;
-
- public:
-  const Time now;
-};
 
 Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Policy> policy, const Clock& clock,
                        std::uint64_t seed, Tape* tape)
@@ -50,6 +31,7 @@ Dispatcher::Dispatcher(DispatcherOptions options, std::unique_ptr<routing::Polic
 WorkerId Dispatcher::add_worker(WorkerSpec spec) {
   const Turn turn(*this, ask::AddWorker{spec});
   const Time now = turn.now;
+  has_peers_ = has_peers_ || spec.peer;
   const WorkerId id = roster_.add(std::move(spec), now).id;
   if (redline_) redline_->replaced(id);
   note_routability(now);
@@ -200,9 +182,7 @@ std::vector<WorkerStatus> Dispatcher::workers() const {
 
 bool Dispatcher::routable(ModelId model) const {
   const std::lock_guard lock(mutex_);
-  Submission probe;
-  probe.model = model;
-  return any_routable(probe);
+  return any_routable(model, {}, {});
 }
 
 bool Dispatcher::sound() const {
@@ -234,9 +214,10 @@ std::size_t Dispatcher::waiting_total() const {
   return total;
 }
 
-bool Dispatcher::any_routable(const Submission& submission) const {
+bool Dispatcher::any_routable(ModelId model, const Excluded& excluded, fleet::Reach reach) const {
   return std::any_of(roster_.records().begin(), roster_.records().end(), [&](const auto& record) {
-    return record->takes_requests() && record->serves(submission.model) && !submission.excluded.contains(record->id);
+    return record->takes_requests() && record->serves(model) && reach.covers(record->spec.peer) &&
+           !excluded.contains(record->id);
   });
 }
 
@@ -259,13 +240,17 @@ Duration Dispatcher::retry_after(const ModelState& model, Time now) const {
 
 std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, const ModelState& model, Time now) const {
   if (closed_) return Refusal::shutting_down;
-  if (!submission.excluded.empty() && !any_routable(submission)) return Refusal::all_tried;
+  const bool reachable = any_routable(submission);
+  if (!reachable && shed_away(submission)) return Refusal::pressure;
+  if (!reachable && !submission.excluded.empty()) return Refusal::all_tried;
   if (redline_refuses_) return Refusal::redline;
+  if (submission.at_once) return reachable ? Refusal::no_slot : Refusal::no_worker;
+  if (submission.returned) return std::nullopt;  // there was room for it
   if (waiting_total() >= options_.pool_requests) return Refusal::pool_full;
   Bytes kept = submission.bytes;
   for (const auto& [id, other] : models_) kept += other.pool.bytes();
   if (kept > options_.pool_bytes) return Refusal::pool_bytes;
-  if (!any_routable(submission)) return std::nullopt;  // a drain that stopped with the workers foretells nothing
+  if (!reachable) return std::nullopt;  // a drain that stopped with the workers foretells nothing
   const double drain = model.drain.per_second(now, 16);
   const bool hopeless = drain > 0 && static_cast<double>(model.pool.size()) / drain > to_seconds(options_.pool_timeout);
   if (hopeless) return Refusal::wait_too_long;
@@ -275,6 +260,7 @@ std::optional<Refusal> Dispatcher::refusal_for(const Submission& submission, con
 Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerRecord& worker, std::string_view reason,
                           std::uint32_t considered, Tokens hit, Time arrived, Time now) {
   Granted granted;
+  if (has_peers_ || submission.from_peer) granted.receipt.route = route_of(submission, worker);
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
   granted.lease.expect_hit(hit);
   prefixes_.placed(worker.id, submission, now);
@@ -303,10 +289,14 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   const Turn turn(*this, ask::Submit{submission});
   const Time now = turn.now;
   ModelState& model = model_state(submission.model);
-  const RequestId id{next_request_++};
+  const bool back = submission.returned && submission.returned->id.value < next_request_ &&
+                    model.pool.find(submission.returned->id) == nullptr;
+  const RequestId id = back ? submission.returned->id : RequestId{next_request_++};
+  const Time arrived = back ? std::min(now, submission.returned->arrived) : now;
   prefixes_.see(submission);
-  if (!closed_ && !paused_ && !put_off(submission.model, now, verdicts)) {
-    if (auto granted = place_now(submission, model, id, now)) return std::move(*granted);
+  // What does not wait cannot be looked at later, together with others.
+  if (!closed_ && !paused_ && (submission.at_once || !put_off(submission.model, now, verdicts))) {
+    if (auto granted = place_now(submission, model, id, arrived, now)) return std::move(*granted);
   }
   redline_refuses_ = redline_ && turned_away_by_redline(submission, model, now);
   if (const auto refusal = refusal_for(submission, model, now)) {
@@ -316,9 +306,10 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
   Waiting waiting;
   waiting.id = id;
   waiting.submission = submission;
+  if (!back) waiting.submission.returned.reset();
   waiting.waiter = make_waiter();
-  waiting.arrived = now;
-  waiting.deadline = now + options_.pool_timeout;
+  waiting.arrived = arrived;
+  waiting.deadline = arrived + options_.pool_timeout;
   waiting.next_check = waiting.deadline;
   if (!any_routable(submission)) {
     waiting.no_worker_since = now;
@@ -492,9 +483,9 @@ void Dispatcher::check_due(ModelState& model, Time now, Verdicts& verdicts) {
     const Waiting& waiting = *model.pool.find(id);
     Refusal why = Refusal::deadline;
     if (waiting.no_worker_since != Time::max()) {
-      Submission unbarred;
-      unbarred.model = waiting.submission.model;
-      why = any_routable(unbarred) ? Refusal::all_tried : Refusal::no_worker;
+      const Submission& what = waiting.submission;
+      why = any_routable(what.model, {}, reach_of(what)) ? Refusal::all_tried : Refusal::no_worker;
+      if (shed_away(what)) why = Refusal::pressure;
     }
     const Duration again = retry_after(model, now);
     if (tape_ != nullptr) tape_->refused(id, why);

@@ -100,6 +100,11 @@ class Dispatcher final : public fleet::LeaseObserver {
   void set_share(WorkerId id, const WorkerShare& share);
   /// What the worker does at each level, measured elsewhere. Without points what is learned here counts again.
   void set_rate(WorkerId id, std::span<const fleet::RatePoint> points);
+  /// Whether this box takes nothing on: its own workers, but not peers, then get no more requests than those that are
+  /// never_shed. A request that nobody else could serve is refused as pressure: one that comes at once, one that waits
+  /// after unroutable_wait.
+  void set_shedding(bool sheds);
+  [[nodiscard]] bool sheds() const;
   /// Else that of its sync group counts, which is learned.
   void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);
@@ -112,6 +117,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   [[nodiscard]] PrefixStatus prefixes(WorkerId id) const;
   [[nodiscard]] std::size_t prefix_bytes() const;  ///< that the index takes
   [[nodiscard]] std::vector<WorkerStatus> workers() const;
+  /// Whether some worker of the model can be routed to, whether or not it is shed.
   [[nodiscard]] bool routable(ModelId model) const;
   [[nodiscard]] Lane lane(ModelId model) const;
   /// Lane::in_flight alone.
@@ -190,7 +196,20 @@ class Dispatcher final : public fleet::LeaseObserver {
   ModelState& model_state(ModelId model);
   [[nodiscard]] routing::Policy& planner();
   [[nodiscard]] std::size_t waiting_total() const;
-  [[nodiscard]] bool any_routable(const Submission& submission) const;
+  [[nodiscard]] bool any_routable(const Submission& submission) const {
+    return any_routable(submission.model, submission.excluded, reach_of(submission));
+  }
+  [[nodiscard]] bool any_routable(ModelId model, const Excluded& excluded, fleet::Reach reach) const;
+
+  // peers.cpp: which kinds of workers a request may go to
+  [[nodiscard]] fleet::Reach reach_of(const Submission& submission) const {
+    return {!sheds_ || submission.never_shed, !submission.from_peer};
+  }
+  /// Whether nothing but shedding keeps it from all workers.
+  [[nodiscard]] bool shed_away(const Submission& submission) const;
+  /// The reason of peers::reason_of() for a placement that is about to be made; empty where there are no peers.
+  [[nodiscard]] std::string_view route_of(const Submission& submission, const WorkerRecord& to) const;
+
   [[nodiscard]] std::optional<fleet::Refusal> refusal_for(const Submission& submission, const ModelState& model,
                                                           Time now) const;
   [[nodiscard]] Duration retry_after(const ModelState& model, Time now) const;
@@ -211,7 +230,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   void book_with_redline(const redline::Demand& demand, fleet::WorkerView& worker, Granted& granted, Time now);
 
   [[nodiscard]] std::optional<Granted> place_now(const Submission& submission, ModelState& model, RequestId id,
-                                                 Time now);
+                                                 Time arrived, Time now);
   void step(ModelId id, ModelState& model, Time now, Verdicts& verdicts);
   /// Puts the plan off if what else comes and ends in this step of `worker`'s sync group should be looked at with it.
   [[nodiscard]] bool put_off(const WorkerRecord& worker, Time now, Verdicts& verdicts);
@@ -223,13 +242,13 @@ class Dispatcher final : public fleet::LeaseObserver {
   void note_routability(Time now);
   [[nodiscard]] bool over_budget(Time began, Verdicts& verdicts);
   [[nodiscard]] bool someone_is_held(ModelState& model, Time now) const;
-  bool view_fleet(ModelId id, const ModelState& model, Time now);
+  bool view_fleet(ModelId id, const ModelState& model, Time now, fleet::Reach reach = {});
   void view_running();
   bool view_waiting(ModelState& model, Time now);
   /// Where the candidates of such a request stand in candidates_: begin and count.
   /// `demand` is null if the redline is off.
-  std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded, const redline::Demand* demand,
-                                                      Time now);
+  std::pair<std::size_t, std::size_t> view_candidates(const Excluded& excluded, fleet::Reach reach,
+                                                      const redline::Demand* demand, Time now);
   void check_due(ModelState& model, Time now, Verdicts& verdicts);
   /// Outside the lock: rings the alarm if a plan was put off, tells what became of waiting requests.
   void tell(Verdicts& verdicts);
@@ -253,6 +272,8 @@ class Dispatcher final : public fleet::LeaseObserver {
   const bool wants_running_;
   const bool keeps_running_;  ///< for the policy or the redline
   bool closed_ = false;
+  bool sheds_ = false;
+  bool has_peers_ = false;  ///< some worker is, or was, another router's box
   bool paused_ = false;
   std::int64_t step_ = 0;       ///< as resume() said; 0 = nobody does
   Time plan_at_ = Time::max();  ///< when what was put off is due

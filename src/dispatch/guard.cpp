@@ -33,9 +33,10 @@ bool Dispatcher::held_by_redline(const fleet::WorkerView& worker, const redline:
 bool Dispatcher::turned_away_by_redline(const Submission& submission, const ModelState& model, Time now) {
   const bool slot = view_fleet(submission.model, model, now);
   const redline::Demand demand = demand_of(submission);
+  const fleet::Reach reach = reach_of(submission);
   bool room = false;
   for (const fleet::WorkerView& worker : workers_view_) {
-    if (worker.free_slots() <= 0 || submission.excluded.contains(worker.id)) continue;
+    if (worker.free_slots() <= 0 || !reach.covers(worker.peer) || submission.excluded.contains(worker.id)) continue;
     room = room || !held_by_redline(worker, demand, now);
   }
   if (slot && !room) ++held_back_;

@@ -53,6 +53,13 @@ void put_submission(std::string& out, const Submission& what) {
   if (what.output_bound > Tokens()) put(out, ",\"bound\":{}", what.output_bound.value());
   if (what.sequences != 1) put(out, ",\"sequences\":{}", what.sequences);
   if (what.heavy) put(out, ",\"heavy\":{}", *what.heavy ? 1 : 0);
+  if (what.from_peer) put(out, ",\"from_peer\":1");
+  if (what.at_once) put(out, ",\"at_once\":1");
+  if (what.never_shed) put(out, ",\"never_shed\":1");
+  if (what.returned) {
+    put(out, ",\"returned\":{},\"arrived\":{}", what.returned->id.value,
+        what.returned->arrived.time_since_epoch().count());
+  }
 }
 
 void put_redline(std::string& out, const redline::Options& options) {
@@ -86,6 +93,7 @@ struct Put {
     put(out, ",\"limit\":{}", of.spec.max_in_flight);
     put_text(out, "group", of.spec.group);
     put_text(out, "role", fleet::to_string(of.spec.role));
+    if (of.spec.peer) put(out, ",\"peer\":1");
   }
   void operator()(const ask::SetState& of) const {
     name("set_state", of.worker);
@@ -108,6 +116,10 @@ struct Put {
     name("set_rate", of.worker);
     put_list(out, "levels", of.points, [](const fleet::RatePoint& point) { return point.level; });
     put_list(out, "rates", of.points, [](const fleet::RatePoint& point) { return point.rate; });
+  }
+  void operator()(const ask::SetShedding& of) const {
+    name("set_shedding");
+    put(out, ",\"on\":{}", of.on ? 1 : 0);
   }
   void operator()(const ask::SetStepTime& of) const {
     name("set_step_time", of.worker);

@@ -15,7 +15,7 @@ constexpr std::size_t fresh_hits = 16;
 constexpr std::size_t judged_at_once = 16;
 
 /// What a policy sees of a request, but for its candidates and its place in the pool.
-fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
+fleet::WaitingView view_of(const Submission& what, RequestId id, fleet::Reach reach, Time arrived) {
   fleet::WaitingView view;
   view.id = id;
   view.model = what.model;
@@ -24,6 +24,7 @@ fleet::WaitingView view_of(const Submission& what, RequestId id, Time arrived) {
   view.arrived = arrived;
   view.prompt_key = what.prompt_key;
   view.priority = what.priority;
+  view.reach = reach;
   return view;
 }
 
@@ -42,17 +43,18 @@ void Dispatcher::view_worker(const WorkerRecord& record, Time now, fleet::Worker
   view.signal_age = record.reported == Time::min() ? Duration(-1) : now - record.reported;
   view.group = record.group;
   view.role = record.spec.role;
+  view.peer = record.spec.peer;
   view.step_time = record.step_time;
   if (const StepClock* steps = roster_.steps_of(record); steps != nullptr && !view.step_time.known()) {
     view.step_time = steps->step_time();
   }
 }
 
-bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now) {
+bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now, fleet::Reach reach) {
   workers_view_.clear();
   bool any_free = false;
   for (const auto& record : roster_.records()) {
-    if (!record->takes_requests() || !record->serves(id)) continue;
+    if (!record->takes_requests() || !record->serves(id) || !reach.covers(record->spec.peer)) continue;
     fleet::WorkerView& view = workers_view_.emplace_back();
     view_worker(*record, now, view);
     view.load = books_.load(record->books);
@@ -90,12 +92,12 @@ void Dispatcher::view_running() {
   }
 }
 
-std::pair<std::size_t, std::size_t> Dispatcher::view_candidates(const Excluded& excluded, const redline::Demand* demand,
-                                                                Time now) {
+std::pair<std::size_t, std::size_t> Dispatcher::view_candidates(const Excluded& excluded, fleet::Reach reach,
+                                                                const redline::Demand* demand, Time now) {
   const std::size_t begin = candidates_.size();
   for (std::uint32_t index = 0; index < workers_view_.size(); ++index) {
     const fleet::WorkerView& worker = workers_view_[index];
-    if (worker.free_slots() <= 0 || excluded.contains(worker.id)) continue;
+    if (worker.free_slots() <= 0 || !reach.covers(worker.peer) || excluded.contains(worker.id)) continue;
     if (demand == nullptr || !held_by_redline(worker, *demand, now)) candidates_.push_back(index);
   }
   return {begin, candidates_.size() - begin};
@@ -109,8 +111,9 @@ bool Dispatcher::someone_is_held(ModelState& model, Time now) const {
   model.pool.in_order([&](const Waiting& waiting) {
     const bool judged = redline_ && !waiting.capped;  // nobody passes those that were passed too often
     const auto demand = judged ? std::optional(demand_of(waiting.submission)) : std::nullopt;
+    const fleet::Reach reach = reach_of(waiting.submission);
     held = std::any_of(workers_view_.begin(), workers_view_.end(), [&](const fleet::WorkerView& worker) {
-      return worker.free_slots() > 0 && !waiting.submission.excluded.contains(worker.id) &&
+      return worker.free_slots() > 0 && reach.covers(worker.peer) && !waiting.submission.excluded.contains(worker.id) &&
              !(judged && held_by_redline(worker, *demand, now));
     });
     return !held && (!judged || ++looked_at < judged_at_once);
@@ -118,14 +121,18 @@ bool Dispatcher::someone_is_held(ModelState& model, Time now) const {
   return held;
 }
 
-std::optional<Granted> Dispatcher::place_now(const Submission& submission, ModelState& model, RequestId id, Time now) {
-  if (!view_fleet(submission.model, model, now)) return std::nullopt;
+std::optional<Granted> Dispatcher::place_now(const Submission& submission, ModelState& model, RequestId id,
+                                             Time arrived, Time now) {
+  const fleet::Reach reach = reach_of(submission);
+  if (!view_fleet(submission.model, model, now, reach)) return std::nullopt;
   candidates_.clear();
   const auto demand = redline_ ? std::optional(demand_of(submission)) : std::nullopt;
-  view_candidates(submission.excluded, demand ? &*demand : nullptr, now);
-  if (candidates_.empty() || someone_is_held(model, now)) return std::nullopt;
+  view_candidates(submission.excluded, reach, demand ? &*demand : nullptr, now);
+  if (candidates_.empty()) return std::nullopt;
+  // One that does not wait cannot be looked at together with those that a policy holds by choice.
+  if (!submission.at_once && someone_is_held(model, now)) return std::nullopt;
   if (wants_running_) view_running();
-  fleet::WaitingView request = view_of(submission, id, now);
+  fleet::WaitingView request = view_of(submission, id, reach, arrived);
   request.candidates = candidates_;
   request.found_waiting = static_cast<std::uint32_t>(model.pool.size());
   prefixes_.begin_view(workers_view_);
@@ -139,7 +146,7 @@ std::optional<Granted> Dispatcher::place_now(const Submission& submission, Model
       wish.request == 0 && std::find(candidates_.begin(), candidates_.end(), wish.worker) != candidates_.end();
   if (!sound) return std::nullopt;
   Granted granted = grant(submission, id, roster_.get(workers_view_[wish.worker].id), wish.reason, wish.considered,
-                          request.hit(wish.worker), now, now);
+                          request.hit(wish.worker), arrived, now);
   if (demand) book_with_redline(*demand, workers_view_[wish.worker], granted, now);
   return granted;
 }
@@ -149,23 +156,26 @@ bool Dispatcher::view_waiting(ModelState& model, Time now) {
   waiting_view_.clear();
   candidates_.clear();
   candidate_ranges_.clear();
-  const auto unexcluded = view_candidates(Excluded{}, nullptr, now);
+  const fleet::Reach usual{!sheds_, true};
+  const auto unexcluded = view_candidates(Excluded{}, usual, nullptr, now);
   bool capped_seen = false;
   std::size_t held_back = 0;
   prefixes_.begin_view(workers_view_);
   model.pool.in_order([&](Waiting& waiting) {
     if (capped_seen && !waiting.capped) return false;  // nobody passes those that were passed too often
     const Submission& what = waiting.submission;
-    const bool alike = what.excluded.empty() && !redline_;
+    const fleet::Reach reach = reach_of(what);
+    const bool alike = what.excluded.empty() && !redline_ && reach == usual;
     const auto demand = redline_ ? std::optional(demand_of(what)) : std::nullopt;
-    const auto candidates = alike ? unexcluded : view_candidates(what.excluded, demand ? &*demand : nullptr, now);
+    const auto candidates =
+        alike ? unexcluded : view_candidates(what.excluded, reach, demand ? &*demand : nullptr, now);
     if (candidates.second == 0) {
       if (!redline_ || unexcluded.second == 0) return true;
       // It waits for room rather than for a slot. If it was passed too often, all others wait with it.
       return !waiting.capped && ++held_back < judged_at_once;
     }
     capped_seen = capped_seen || waiting.capped;
-    fleet::WaitingView& view = waiting_view_.emplace_back(view_of(what, waiting.id, waiting.arrived));
+    fleet::WaitingView& view = waiting_view_.emplace_back(view_of(what, waiting.id, reach, waiting.arrived));
     view.found_waiting = static_cast<std::uint32_t>(waiting.found_waiting);
     view.overtaken = static_cast<std::uint32_t>(waiting.passed);
     candidate_ranges_.push_back(candidates);
@@ -201,9 +211,9 @@ void Dispatcher::step(ModelId id, ModelState& model, Time now, Verdicts& verdict
       const auto demand = redline_ ? std::optional(demand_of(waiting->submission)) : std::nullopt;
       // What this plan has placed there before may have taken the room.
       if (demand && held_by_redline(workers_view_[wish.worker], *demand, now)) continue;
-      const WorkerId place = worker.id;
-      auto entered = model.pool.enter(
-          request.id, [place](const Waiting& other) { return !other.submission.excluded.contains(place); });
+      auto entered = model.pool.enter(request.id, [&](const Waiting& other) {
+        return !other.submission.excluded.contains(worker.id) && reach_of(other.submission).covers(worker.spec.peer);
+      });
       Granted granted = grant(entered->submission, entered->id, worker, wish.reason, wish.considered,
                               request.hit(wish.worker), entered->arrived, now);
       if (demand) book_with_redline(*demand, workers_view_[wish.worker], granted, now);

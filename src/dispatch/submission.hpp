@@ -42,6 +42,12 @@ class Excluded {
 /// Tokens at a prompt's beginning that workers themselves say they hold. Of those not named nothing is known.
 using ToldHits = std::vector<std::pair<WorkerId, Tokens>>;
 
+/// The place in the waiting pool of a request that had one: what it was sent to gave it back unserved.
+struct Returned {
+  RequestId id;    ///< of the lease that ended so
+  Time arrived{};  ///< first
+};
+
 /// What the dispatcher is asked to place.
 struct Submission {
   ModelId model;
@@ -55,6 +61,12 @@ struct Submission {
   std::shared_ptr<const ToldHits> told_hits;  ///< for such a policy: counts more than what `prefix` makes probable
   Excluded excluded;
   int attempt = 1;
+  bool from_peer = false;   ///< another router sent it: it goes to no other's box
+  bool at_once = false;     ///< it does not wait: without an open slot it is refused as no_slot
+  bool never_shed = false;  ///< it is served while all else is shed
+  /// It goes on as if it had never left: first among those of its priority, by when it came, and at no new charge to
+  /// its client. An id that was never given out, or that waits, counts for nothing.
+  std::optional<Returned> returned{};
   // For the redline alone; a policy sees none of it.
   Tokens output_bound;          ///< that the client set, of one sequence; zero: none
   std::int64_t sequences = 1;   ///< answers asked for

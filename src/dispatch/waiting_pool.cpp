@@ -15,8 +15,13 @@ Waiting& WaitingPool::add(Waiting waiting, double cost) {
     std::erase_if(clients_, [](const auto& client) { return client.second.waiting == 0; });
   }
   Account& account = clients_[waiting.submission.client];
-  waiting.start_tag = std::max(virtual_time_, account.asked);
-  waiting.finish_tag = account.asked = waiting.start_tag + cost;
+  if (waiting.submission.returned) {
+    // All that wait stood behind it when it entered, and its client was charged for it then.
+    waiting.start_tag = waiting.finish_tag = 0;
+  } else {
+    waiting.start_tag = std::max(virtual_time_, account.asked);
+    waiting.finish_tag = account.asked = waiting.start_tag + cost;
+  }
   ++account.waiting;
   bytes_ += waiting.submission.bytes;
   const RequestId id = waiting.id;

@@ -32,7 +32,8 @@ struct Waiting {
 
 /// The requests of one model that wait, in the order they should enter: capped ones by arrival, then by priority
 /// (lower first), then fair between clients by start-time fair queueing (Goyal, Vin and Cheng 1996; a request's
-/// cost is its expected tokens), then by arrival. Not thread-safe; knows no worker.
+/// cost is its expected tokens), then by arrival; one that was returned goes before all of its priority that were not.
+/// Not thread-safe; knows no worker.
 class WaitingPool {
  public:
   /// `overtake_cap` 0 = none. `keeps_places`: Waiting::found_waiting and passed are kept, for a policy that bounds

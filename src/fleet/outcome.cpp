@@ -24,6 +24,8 @@ std::string_view to_string(Refusal refusal) {
     case Refusal::all_tried: return "all_tried";
     case Refusal::shutting_down: return "shutting_down";
     case Refusal::redline: return "redline";
+    case Refusal::no_slot: return "no_slot";
+    case Refusal::pressure: return "pressure";
     case Refusal::no_prefill_worker: return "no_prefill_worker";
     case Refusal::no_decode_worker: return "no_decode_worker";
   }
@@ -36,10 +38,12 @@ int http_status(Refusal refusal) {
     case Refusal::pool_bytes:
     case Refusal::wait_too_long:
     case Refusal::deadline:
-    case Refusal::redline: return 429;
+    case Refusal::redline:
+    case Refusal::pressure: return 429;
     case Refusal::no_worker:
     case Refusal::all_tried:
     case Refusal::shutting_down:
+    case Refusal::no_slot:
     case Refusal::no_prefill_worker:
     case Refusal::no_decode_worker: return 503;
   }

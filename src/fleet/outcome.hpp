@@ -29,14 +29,16 @@ enum class Refusal : std::uint8_t {
   all_tried,      ///< 503: every routable worker of the model has already failed this request
   shutting_down,  ///< 503
   redline,        ///< 429: the fleet is short of memory and takes no heavy request
+  no_slot,        ///< 503: it was not to wait, and no slot was open
+  pressure,       ///< 429: this box takes nothing on, and no other that could serve it is to be had
   // Of a model whose prefill and decode are on separate workers, instead of no_worker:
   no_prefill_worker,  ///< 503
   no_decode_worker,   ///< 503
 };
-inline constexpr std::array all_refusals = {Refusal::pool_full,       Refusal::pool_bytes, Refusal::wait_too_long,
-                                            Refusal::deadline,        Refusal::no_worker,  Refusal::all_tried,
-                                            Refusal::shutting_down,   Refusal::redline,    Refusal::no_prefill_worker,
-                                            Refusal::no_decode_worker};
+inline constexpr std::array all_refusals = {
+    Refusal::pool_full, Refusal::pool_bytes, Refusal::wait_too_long,     Refusal::deadline,
+    Refusal::no_worker, Refusal::all_tried,  Refusal::shutting_down,     Refusal::redline,
+    Refusal::no_slot,   Refusal::pressure,   Refusal::no_prefill_worker, Refusal::no_decode_worker};
 [[nodiscard]] std::string_view to_string(Refusal refusal);
 [[nodiscard]] int http_status(Refusal refusal);
 

@@ -42,6 +42,15 @@ inline constexpr std::array all_roles = {Role::both, Role::prefill, Role::decode
   return std::nullopt;
 }
 
+/// Which kinds of workers a request may go to: those of this router, and those that are another router's box.
+struct Reach {
+  bool own = true;
+  bool peers = true;
+  [[nodiscard]] constexpr bool covers(bool peer) const { return peer ? peers : own; }
+  [[nodiscard]] constexpr bool meets(Reach other) const { return (own && other.own) || (peers && other.peers); }
+  friend constexpr bool operator==(const Reach&, const Reach&) = default;
+};
+
 /// How long a decode step of a worker lasts: fixed_s + token_s * KV tokens it holds (arXiv 2601.17855, the local
 /// time of the barrier model). All zero: not known.
 struct StepTime {
@@ -67,6 +76,7 @@ struct WorkerView {
   Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
   StepTime step_time;
   std::uint32_t group = 0;  ///< its sync group, whose workers make each step together; 0: it steps by itself
+  bool peer = false;        ///< it is another router's box
   Role role = Role::both;   ///< of the prefill role are all workers of a view, or none
   std::span<const RunningView> running;  ///< ours; filled only for a policy that wants_running()
 
@@ -107,6 +117,7 @@ struct WaitingView {
   // The next two are told only to a policy that bounds overtaking itself.
   std::uint32_t found_waiting = 0;  ///< how many stood before it in the pool's order when it came
   std::uint32_t overtaken = 0;      ///< how many from behind it in that order entered a worker it could have used
+  Reach reach;                      ///< where it might ever go; `candidates` says where it may now
 
   [[nodiscard]] Tokens hit(std::uint32_t worker) const { return hits.empty() ? Tokens() : hits[worker]; }
   /// Prompt tokens that are expected to be computed there.
@@ -134,6 +145,7 @@ struct Receipt {
   std::optional<Tokens> expected_hit;
   std::string_view scarcest;  ///< resource of its worker by the redline; empty: it was not asked
   double left = 0;            ///< share of that which is left with this request there
+  std::string_view route;     ///< why here or at a peer, as peers::reason_of() names it; empty where there are no peers
 };
 
 }  // namespace evenkeel::fleet

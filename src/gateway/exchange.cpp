@@ -64,6 +64,9 @@ std::string_view words(fleet::Refusal refusal) {
     case fleet::Refusal::shutting_down: return "The router is shutting down.";
     case fleet::Refusal::redline:
       return "The workers of this model are short of memory, and this request would take much.";
+    case fleet::Refusal::no_slot: return "No slot is open for this request, and it was not to wait.";
+    case fleet::Refusal::pressure:
+      return "This router's own workers take nothing on at the moment, and no peer can be reached.";
     case fleet::Refusal::no_prefill_worker: return "No prefill worker of this model can be reached at the moment.";
     case fleet::Refusal::no_decode_worker: return "No decode worker of this model can be reached at the moment.";
   }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "routing/balance.hpp"
+#include "routing/late.hpp"
 #include "routing/least_wait.hpp"
 
 namespace evenkeel::routing {
 
-/// What suits the workers at hand: `balance` where all of them belong to sync groups, whose fullest worker sets
-/// everyone's pace, else `least_wait`.
+/// What suits the workers at hand: `late_tail` where another router's box is among them, as there no request should be
+/// bound to a box before a slot is open; `balance` where all of them belong to sync groups, whose fullest worker sets
+/// everyone's pace; else `least_wait`.
 class Automatic final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "auto"; }
@@ -21,6 +23,7 @@ class Automatic final : public Policy {
  private:
   Balance balance_{{}};
   LeastWait least_wait_;
+  LateTail late_tail_;
   Policy* acting_ = &least_wait_;
 };
 

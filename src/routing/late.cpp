@@ -109,34 +109,58 @@ void LateTail::seat(const fleet::FleetView& fleet, Random& random) {
   });
 }
 
+LateTail::Left LateTail::left_for(std::span<const fleet::WaitingView> waiting, bool peer, fleet::Reach faster) const {
+  Left left;
+  for (std::uint32_t i = 0; i < waiting.size(); ++i) {
+    if (placed_[i] || !waiting[i].reach.covers(peer)) continue;
+    ++(waiting[i].reach.meets(faster) ? left.elsewhere_too : left.here_only);
+  }
+  return left;
+}
+
+/// Gives the worker the first `most` that it may serve, and no more than `spared` of those that a faster one could.
+std::int64_t LateTail::place(std::span<const fleet::WaitingView> waiting, std::uint32_t worker, bool peer,
+                             fleet::Reach faster, std::int64_t most, std::int64_t spared,
+                             std::vector<fleet::Placement>& placements) {
+  std::int64_t started = 0;
+  for (std::uint32_t i = 0; i < waiting.size() && started < most; ++i) {
+    const fleet::WaitingView& request = waiting[i];
+    const auto& allowed = request.candidates;
+    if (placed_[i] || !request.reach.covers(peer)) continue;
+    if (!std::binary_search(allowed.begin(), allowed.end(), worker)) continue;
+    if (request.reach.meets(faster) && --spared < 0) continue;
+    placements.push_back({i, worker, "late_tail", 0, static_cast<std::uint32_t>(allowed.size())});
+    placed_[i] = true;
+    ++started;
+  }
+  return started;
+}
+
 void LateTail::fill(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, bool ahead,
                     std::vector<fleet::Placement>& placements) {
-  auto left = std::count(placed_.begin(), placed_.end(), false);
   Work faster;
   faster_.clear();
+  fleet::Reach faster_kinds{false, false};
   bool barred = false;  // a faster worker has a slot open that nobody left may use: it will not help them
   for (Seat& seat : seats_) {
     const fleet::WorkerView& worker = fleet.workers[seat.worker];
     const std::int64_t beyond = worker.slots > 0 ? std::max<std::int64_t>(0, worker.free_slots() - seat.started) : 0;
     const std::int64_t open = ahead ? beyond : worker.open_slots();
-    const bool no_tail = seat.slot_speed == unknown || faster.rate == 0 || barred;
-    const std::int64_t wanted =
-        no_tail ? std::min<std::int64_t>(open, left) : starts(worker, seat.started, open, left, faster);
-    std::int64_t started = 0;
-    for (std::uint32_t i = 0; i < waiting.size() && started < wanted; ++i) {
-      const auto& allowed = waiting[i].candidates;
-      if (placed_[i] || !std::binary_search(allowed.begin(), allowed.end(), seat.worker)) continue;
-      placements.push_back({i, seat.worker, "late_tail", 0, static_cast<std::uint32_t>(allowed.size())});
-      placed_[i] = true;
-      ++started;
+    if (open > 0) {
+      const Left left = left_for(waiting, worker.peer, faster_kinds);
+      const bool no_tail = seat.slot_speed == unknown || faster.rate == 0 || barred;
+      const std::int64_t spared =
+          no_tail ? left.elsewhere_too : starts(worker, seat.started, open, left.elsewhere_too, faster);
+      const std::int64_t wanted = std::min(open, left.here_only + spared);
+      const std::int64_t started = place(waiting, seat.worker, worker.peer, faster_kinds, wanted, spared, placements);
+      seat.started += started;
+      barred = barred || started < wanted;
     }
-    left -= started;
-    seat.started += started;
-    barred = barred || started < wanted;
     if (seat.slot_speed == unknown) continue;
     const std::int64_t ours = slots_of_ours(worker);
     if (ours == 0) continue;
     faster_.push_back(&worker);
+    (worker.peer ? faster_kinds.peers : faster_kinds.own) = true;
     faster.slots += ours;
     faster.left += left_at(worker) + static_cast<double>(seat.started) * worker.mean_output;
     faster.rate += static_cast<double>(ours) * seat.slot_speed;

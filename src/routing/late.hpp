@@ -36,7 +36,8 @@ class Late final : public PerRequestPolicy {
 /// is least; among equals the largest. The faster ones are taken to do what they have, and as many rounds as fill all
 /// their slots, at their full rate; what is left then runs on the fastest at the rate of so few. Outputs that are not
 /// there yet are taken to have the learned mean. What others have in service is taken to stay: it has its share of a
-/// worker's rate, and that is not ours to wait for.
+/// worker's rate, and that is not ours to wait for. A request that may go to none of the faster workers, however free
+/// (WaitingView::reach), is not held for them.
 class LateTail final : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "late_tail"; }
@@ -56,9 +57,17 @@ class LateTail final : public Policy {
     double rate = 0;         ///< at which they do ours, all slots busy
     std::int64_t slots = 0;  ///< that are not others'
   };
+  /// Requests not yet placed that may go to one kind of worker.
+  struct Left {
+    std::int64_t here_only = 0;      ///< and to none of the faster ones
+    std::int64_t elsewhere_too = 0;  ///< and to some faster one, too
+  };
   /// Seconds until the faster workers are done with `more` requests beside what they have.
   [[nodiscard]] double time_of(const Work& faster, std::int64_t more) const;
   void seat(const fleet::FleetView& fleet, Random& random);
+  [[nodiscard]] Left left_for(std::span<const fleet::WaitingView> waiting, bool peer, fleet::Reach faster) const;
+  std::int64_t place(std::span<const fleet::WaitingView> waiting, std::uint32_t worker, bool peer, fleet::Reach faster,
+                     std::int64_t most, std::int64_t spared, std::vector<fleet::Placement>& placements);
   /// Fills open slots from fast to slow; `ahead`: places beyond them.
   void fill(std::span<const fleet::WaitingView> waiting, const fleet::FleetView& fleet, bool ahead,
             std::vector<fleet::Placement>& placements);

@@ -216,6 +216,10 @@ std::vector<fleet::RatePoint> rate_points_of(const JsonFields& turn) {
   return points;
 }
 
+Time time_of(const JsonFields& turn, std::string_view key) {
+  return Time(Duration(turn.whole(key, -most_ns, most_ns)));
+}
+
 dispatch::Submission submission_of(const JsonFields& turn) {
   dispatch::Submission what;
   what.model = {static_cast<std::uint32_t>(turn.whole("model", 0, most_models))};
@@ -231,14 +235,16 @@ dispatch::Submission submission_of(const JsonFields& turn) {
   if (turn.has("bound")) what.output_bound = Tokens(turn.whole("bound", 0, most_tokens));
   if (turn.has("sequences")) what.sequences = turn.whole("sequences", 1, 1 << 20);
   if (turn.has("heavy")) what.heavy = turn.whole("heavy", 0, 1) != 0;
+  what.from_peer = turn.has("from_peer");
+  what.at_once = turn.has("at_once");
+  what.never_shed = turn.has("never_shed");
+  if (turn.has("returned")) {
+    what.returned = {{static_cast<std::uint64_t>(turn.whole("returned", 0, most))}, time_of(turn, "arrived")};
+  }
   if (!turn.has("excluded")) return what;
   turn.each_whole("excluded", 0, most_workers,
                   [&](std::int64_t id) { what.excluded.add({static_cast<std::uint32_t>(id)}); });
   return what;
-}
-
-Time time_of(const JsonFields& turn, std::string_view key) {
-  return Time(Duration(turn.whole(key, -most_ns, most_ns)));
 }
 
 dispatch::EngineReport report_of(const JsonFields& turn) {
@@ -286,7 +292,7 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   if (asked == "add_worker") {
     const WorkerId id = dispatcher_.add_worker(
         {std::string(turn.text("name")), models_of(turn), turn.whole("limit", -most_tokens, most_tokens),
-         std::string(turn.text("group")), named<fleet::Role>(turn, "role", fleet::all_roles)});
+         std::string(turn.text("group")), named<fleet::Role>(turn, "role", fleet::all_roles), turn.has("peer")});
     workers_ = std::max<std::int64_t>(workers_, id.value + 1);
   } else if (asked == "set_state") {
     dispatcher_.set_state(worker, named<dispatch::WorkerState>(turn, "state", states));
@@ -301,6 +307,8 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
                  turn.number("foreign", -huge, huge)});
   } else if (asked == "set_rate") {
     dispatcher_.set_rate(worker, rate_points_of(turn));
+  } else if (asked == "set_shedding") {
+    dispatcher_.set_shedding(turn.whole("on", 0, 1) != 0);
   } else if (asked == "set_step_time") {
     dispatcher_.set_step_time(worker, {turn.number("fixed_s", 0, 1e9), turn.number("token_s", 0, 1e9)});
   } else if (asked == "report") {

@@ -30,10 +30,10 @@ TEST(Refusal, SaysTooManyForContentionAndUnavailableForNoCapacity) {
     ASSERT_TRUE(status == 429 || status == 503) << to_string(refusal);
     (status == 429 ? contention : unavailable).insert(to_string(refusal));
   }
-  EXPECT_EQ(contention,
-            (std::set<std::string_view>{"pool_full", "pool_bytes", "wait_too_long", "deadline", "redline"}));
-  EXPECT_EQ(unavailable, (std::set<std::string_view>{"no_worker", "all_tried", "shutting_down", "no_prefill_worker",
-                                                     "no_decode_worker"}));
+  EXPECT_EQ(contention, (std::set<std::string_view>{"pool_full", "pool_bytes", "wait_too_long", "deadline", "redline",
+                                                    "pressure"}));
+  EXPECT_EQ(unavailable, (std::set<std::string_view>{"no_worker", "all_tried", "shutting_down", "no_slot",
+                                                     "no_prefill_worker", "no_decode_worker"}));
 }
 
 }  // namespace

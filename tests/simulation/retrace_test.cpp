@@ -57,6 +57,7 @@ class Day {
     for (int worker = 0; worker < 6; ++worker) {
       dispatch::WorkerSpec spec{"w" + std::to_string(worker), {ModelId{1}, ModelId{2}}, 4};
       spec.group = worker < 4 ? "ranks" : "";
+      spec.peer = worker == 5 && seed % 2 == 0;
       const WorkerId id = dispatcher_->add_worker(spec);
       dispatcher_->set_prefix_cache(id, 40);
       dispatcher_->set_state(id, dispatch::WorkerState::routable);
@@ -112,6 +113,8 @@ class Day {
       dispatcher_->cancel(queued_[random_.below(queued_.size())]);
     } else if (dice < 93) {
       keep(dispatcher_->lease_at(worker, submission()));
+    } else if (dice < 94 && random_.below(2) == 0) {
+      dispatcher_->set_shedding(random_.below(3) == 0);
     } else if (dice < 94) {
       dispatcher_->set_step_time(worker, {0.01, 1e-6 * static_cast<double>(random_.below(3))});
     } else if (dice == 94 && random_.below(2) == 0) {
@@ -152,6 +155,10 @@ class Day {
     if (random_.below(2) == 0) what.output_bound = Tokens(1 + static_cast<std::int64_t>(random_.below(9)));
     if (random_.below(4) == 0) what.sequences = 1 + static_cast<std::int64_t>(random_.below(3));
     if (random_.below(3) == 0) what.heavy = random_.below(2) == 0;
+    what.from_peer = random_.below(8) == 0;
+    what.at_once = random_.below(8) == 0;
+    what.never_shed = random_.below(8) == 0;
+    if (!came_back_.empty() && random_.below(2) == 0) what.returned = came_back_[random_.below(came_back_.size())];
     if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
     return what;
   }
@@ -172,6 +179,7 @@ class Day {
     Slip& slip = *open_[which];
     if (!slip.lease.open()) return;
     if (random_.below(3) == 0) slip.lease.settle(Tokens(2500), slip.lease.output_tokens() + Tokens(2));
+    came_back_.push_back({slip.lease.request(), clock_.now() - milliseconds(random_.below(50))});
     slip.lease.end(fleet::all_outcomes[random_.below(fleet::all_outcomes.size())]);
     open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(which));
   }
@@ -183,6 +191,7 @@ class Day {
   std::multiset<Time> alarms_;
   std::vector<std::shared_ptr<Slip>> open_;
   std::vector<RequestId> queued_;
+  std::vector<dispatch::Returned> came_back_;
 };
 
 class Retrace : public ::testing::Test {
