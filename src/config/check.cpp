@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "config/calibration.hpp"
 #include "config/check_parts.hpp"
 #include "config/load.hpp"
 #include "config/table.hpp"
@@ -152,6 +153,7 @@ Result<void> check_combinations(const ServeSettings& s) {
 }
 
 Result<void> check_workers(ServeSettings& s) {
+  if (auto done = hand_out_calibrations(s); !done) return done;
   std::set<std::string> names;
   std::set<std::string> urls;
   for (WorkerSetting& worker : s.workers) {
@@ -310,6 +312,7 @@ Result<WorkerSetting> check(WorkerSetting worker) {
   if (auto done = check_ranks(worker); !done) return fail(done.error().message);
   if (auto done = check_role(worker); !done) return fail(done.error().message);
   if (auto done = check_kv_events(worker); !done) return fail(done.error().message);
+  if (auto done = check_calibration(worker); !done) return fail(done.error().message);
   if (std::find(worker.models.begin(), worker.models.end(), "") != worker.models.end())
     return fail("a model name is empty");
   if (const auto key = api_key(worker); !key) return fail(key.error().message);

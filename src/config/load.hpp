@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "calibrate/calibration.hpp"
 #include "config/settings.hpp"
 
 namespace CLI {
@@ -47,6 +49,9 @@ void add_serve_flags(CLI::App& app, FlagValues& values);
 [[nodiscard]] Result<std::string> api_key(const PeerSetting& peer);
 /// The key that the peer must send, "" if none is asked of it.
 [[nodiscard]] Result<std::string> accept_key(const PeerSetting& peer);
+
+/// What was measured of the worker; nothing if it has no such file. The error names file and place.
+[[nodiscard]] Result<std::optional<calibrate::Calibration>> calibration(const WorkerSetting& worker);
 
 /// TOML that `load_text` reads back to the same settings. Every scalar is in it.
 [[nodiscard]] std::string to_toml(const ServeSettings& settings);

@@ -27,6 +27,7 @@ struct WorkerSetting {
   std::int64_t prefix_cache_tokens = -1;
   std::string kv_events;         ///< where its first rank publishes KV-cache events (ZeroMQ); empty = it does not
   std::string kv_events_replay;  ///< where it can be asked for them again; empty = it cannot
+  std::string calibration;       ///< a file of `evenkeel calibrate`; empty = what it does is learned
   std::string api_key_file;      ///< sent as Authorization: Bearer, on probes too
   std::string api_key_env;       ///< the same, from the environment
 };
@@ -174,8 +175,9 @@ struct ServeSettings {
   std::int64_t kv_event_blocks = std::int64_t{1} << 17U;  ///< of each worker that publishes KV-cache events
   std::string access_log = "off";                         ///< a file, "-" for standard output, or "off"
   std::string record = "off";                             ///< a file for all that decisions rest on, or "off"
-  std::string forecast_file = "off";  ///< what forecasts have learned, kept from run to run, or "off"
-  bool receipts = true;               ///< X-Evenkeel-* on answers
+  std::vector<std::string> calibrations;  ///< files, each for the worker with the url in it; check() hands them out
+  std::string forecast_file = "off";      ///< what forecasts have learned, kept from run to run, or "off"
+  bool receipts = true;                   ///< X-Evenkeel-* on answers
   bool metrics_on_public_port = false;
   bool trust_client_transfer = false;  ///< keep transfer and rank fields that clients send
   bool forward_authorization = false;  ///< pass the client's Authorization to workers

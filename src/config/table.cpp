@@ -113,6 +113,8 @@ vector<Setting<ServeSettings>> top_level() {
        "A file for all that decisions rest on, see docs/recording.md, or \"off\""},
       {"", "forecast_file", "--forecast-file", Text<S>{&S::forecast_file, {}},
        "A file that keeps what forecasts have learned from run to run, see docs/forecast.md, or \"off\""},
+      {"", "calibrations", "--calibration", List<S>{&S::calibrations},
+       "Files of `evenkeel calibrate`, each for the worker with the url in it"},
       {"", "receipts", "--receipts", Switch<S>{&S::receipts}, "X-Evenkeel-* fields on answers"},
       {"", "metrics_on_public_port", "--metrics-on-public-port", Switch<S>{&S::metrics_on_public_port},
        "Serve /metrics to clients too"},
@@ -349,6 +351,8 @@ std::span<const Setting<WorkerSetting>> worker_table() {
        "Where its first rank publishes KV-cache events, such as tcp://host:5557; rank N on the port plus N"},
       {"workers", "kv_events_replay", "", Text<W>{&W::kv_events_replay, {}},
        "Where its first rank can be asked for them again, such as tcp://host:5558"},
+      {"workers", "calibration", "", Text<W>{&W::calibration, {}},
+       "File of `evenkeel calibrate`: its slots, if no max_in_flight is given, and how fast it is"},
       {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };

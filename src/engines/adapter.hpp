@@ -74,6 +74,8 @@ class Adapter {
   /// of the engine's own; "" = this kind has none.
   [[nodiscard]] virtual std::string_view rank_field() const { return {}; }
 
+  /// GET answers a JSON object whose member "version" is the engine's; "" = this kind does not tell.
+  [[nodiscard]] virtual std::string_view version_path() const { return {}; }
   /// In-flight limit while neither the operator nor the engine tells one: the engine's own default.
   [[nodiscard]] virtual std::int64_t default_max_in_flight() const = 0;
   /// Idle upstream connections are dropped before this; a second less than the engine's own limit.

@@ -70,6 +70,12 @@ Kind detect(const DetectionInput& input) {
   return by_own_page(input).value_or(Kind::openai);
 }
 
+std::string read_version(std::string_view body) {
+  constexpr std::size_t longest = 128;
+  const Json json(body);
+  return json.root() ? std::string(text_member(*json.root(), "version").substr(0, longest)) : std::string();
+}
+
 Result<std::vector<ModelCard>> read_models(std::string_view body) {
   const Json json(body);
   if (!json.root()) return failure(fmt::format("the answer to /v1/models is no JSON ({} bytes)", body.size()));

@@ -24,6 +24,9 @@ struct DetectionInput {
 /// page that only one kind has. `openai` if nothing fits.
 [[nodiscard]] Kind detect(const DetectionInput& input);
 
+/// What a page at Adapter::version_path() says, "" if it says nothing. At most 128 bytes.
+[[nodiscard]] std::string read_version(std::string_view body);
+
 struct ModelCard {
   std::string id;
   std::optional<Tokens> max_model_len;  ///< context of one request, where the engine tells it

@@ -105,6 +105,7 @@ class Sglang final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::sglang; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
+  [[nodiscard]] std::string_view version_path() const override { return "/server_info"; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // until /v1/loads tells its own
 
   // It counts before routed_dp_rank in the body, which so stays as the client wrote it.

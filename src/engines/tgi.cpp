@@ -21,6 +21,7 @@ class Tgi final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::tgi; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
+  [[nodiscard]] std::string_view version_path() const override { return "/info"; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 128; }  // max_concurrent_requests
   // Its HTTP server ends no idle connection by itself; proxies and NAT in between end them within minutes.
   [[nodiscard]] Duration idle_keep_alive() const override { return std::chrono::seconds(60); }

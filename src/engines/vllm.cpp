@@ -121,6 +121,7 @@ class Vllm final : public Adapter {
  public:
   [[nodiscard]] Kind kind() const override { return Kind::vllm; }
   [[nodiscard]] std::span<const Scrape> scrapes() const override { return pages; }
+  [[nodiscard]] std::string_view version_path() const override { return "/version"; }
   [[nodiscard]] std::int64_t default_max_in_flight() const override { return 256; }  // max_num_seqs; no page tells it
 
   [[nodiscard]] std::string_view rank_field() const override { return "X-Data-Parallel-Rank"; }

@@ -132,6 +132,13 @@ std::string kv_events_json(const std::optional<engines::KvFeedStatus>& kv) {
 
 std::string null_or(std::string_view text) { return text.empty() ? "null" : json_text(text); }
 
+std::string calibration_json(const std::optional<FleetControl::CalibrationFacts>& calibration) {
+  if (!calibration) return "null";
+  return fmt::format(R"({{"slots":{},"measured_at":"{}","counts":{},"why_not":{}}})", calibration->slots,
+                     format_utc_millis(calibration->measured_at_ms), calibration->why_not.empty(),
+                     null_or(calibration->why_not));
+}
+
 }  // namespace
 
 std::string Admin::list_workers() const {
@@ -168,6 +175,7 @@ std::string Admin::list_workers() const {
       out += "\"signal_age_ms\":null";
     }
     fmt::format_to(std::back_inserter(out), ",\"kv_events\":{}", kv_events_json(facts.kv_events));
+    fmt::format_to(std::back_inserter(out), ",\"calibration\":{}", calibration_json(facts.calibration));
     fmt::format_to(std::back_inserter(out),
                    ",\"breaker\":{{\"open\":{},\"trial\":{},\"faults\":{},\"ejections\":{}}},\"last_error\":{}}}",
                    breaker.open, breaker.trial, breaker.faults, breaker.ejections, json_text(facts.last_error));
@@ -182,10 +190,10 @@ std::string Admin::show_pool() const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 14> keys = {
-      "kv_events", "kv_events_replay", "url",          "name",       "models",
-      "engine",    "max_in_flight",    "ranks",        "group",      "sync",
-      "role",      "bootstrap_port",   "api_key_file", "api_key_env"};
+  constexpr std::array<std::string_view, 15> keys = {
+      "kv_events",      "kv_events_replay", "url",        "name",  "models", "engine",
+      "calibration",    "max_in_flight",    "ranks",      "group", "sync",   "role",
+      "bootstrap_port", "api_key_file",     "api_key_env"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
@@ -195,6 +203,7 @@ Admin::Answer Admin::add_worker(const std::string& body) {
                                   {"group", &setting.group},
                                   {"role", &setting.role},
                                   {"kv_events", &setting.kv_events},
+                                  {"calibration", &setting.calibration},
                                   {"kv_events_replay", &setting.kv_events_replay},
                                   {"api_key_file", &setting.api_key_file},
                                   {"api_key_env", &setting.api_key_env}}) {

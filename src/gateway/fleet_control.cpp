@@ -67,6 +67,8 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
   if (!url) return tl::unexpected(url.error());
   const auto key = config::api_key(setting);
   if (!key) return tl::unexpected(key.error());
+  auto calibration = config::calibration(setting);
+  if (!calibration) return tl::unexpected(calibration.error());
   const auto kind = engines::kind_named(setting.engine);
   auto engine = std::make_shared<Engine>();
   engine->name = setting.name.empty() ? url->authority() : setting.name;
@@ -86,6 +88,7 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
   engine->part_known = setting.bootstrap_port > 0;
   if (engine->part_known) engine->bootstrap_port = static_cast<std::uint16_t>(setting.bootstrap_port);
   engine->url = *url;
+  engine->calibration = std::move(*calibration);
   engine->authorization = key->empty() ? "" : "Bearer " + *key;
   engine->kind_known = kind.has_value();
   engine->adapter = &engines::adapter(kind.value_or(engines::Kind::openai));
@@ -165,6 +168,7 @@ std::optional<FleetControl::WorkerFacts> FleetControl::facts(WorkerId id) const 
       engine->rank_honoured,
       engine->models,
       engine->last_error};
+  facts.calibration = calibration_facts(*engine);
   for (const Worker& worker : engine->workers) {
     if (worker.id != id) continue;
     if (facts.last_error.empty()) facts.last_error = worker.complaint;

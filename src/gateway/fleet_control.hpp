@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibrate/calibration.hpp"
 #include "config/settings.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "engines/adapter.hpp"
@@ -52,6 +53,13 @@ class FleetControl {
   /// Of a model by the name that its engines serve it by; of one not met yet a new one.
   ModelId model_id(const std::string& served);
 
+  /// What `evenkeel calibrate` measured of a worker.
+  struct CalibrationFacts {
+    std::int64_t slots = 0;
+    std::vector<fleet::RatePoint> points;  ///< by level
+    std::int64_t measured_at_ms = 0;       ///< Unix time
+    std::string why_not;                   ///< it does not count now; empty: it does
+  };
   struct WorkerFacts {
     std::string engine;  ///< its name
     std::string url;
@@ -64,6 +72,7 @@ class FleetControl {
     std::vector<std::string> models;
     std::string last_error;                          ///< of the last bad probe, or why it refused its rank
     std::optional<engines::KvFeedStatus> kv_events;  ///< nothing where it tells of none
+    std::optional<CalibrationFacts> calibration;     ///< nothing where it has none
   };
   [[nodiscard]] std::optional<WorkerFacts> facts(WorkerId id) const;
   [[nodiscard]] std::shared_ptr<const FleetMap> map() const { return map_; }
@@ -81,6 +90,7 @@ class FleetControl {
     std::shared_ptr<const Upstream> upstream{};
     std::uint64_t refusals = 0;  ///< of its rank, as far as they were told
     std::string complaint{};
+    bool calibrated = false;                          ///< the dispatcher was told
     std::shared_ptr<engines::KvEventFeed> kv_feed{};  ///< null: it tells of none
   };
   struct Engine {
@@ -106,6 +116,9 @@ class FleetControl {
 
     /// It takes part in hand-overs of SGLang, where both legs go out at once.
     [[nodiscard]] bool meets() const;
+    std::optional<calibrate::Calibration> calibration;                             ///< as its file has it
+    std::string calibration_fault = "the engine has not told yet what it serves";  ///< why it does not count
+    std::string version;  ///< asked for only where there is a calibration
     int bad_probes = 0;
     Time models_read = Time::min();
     http::Fiber* fiber = nullptr;
@@ -139,6 +152,13 @@ class FleetControl {
   [[nodiscard]] bool fits_others(Engine& engine) const;
   http::Task<bool> read_part(http::Fiber& fiber, Engine& engine);
   void take_models(Engine& engine, std::vector<engines::ModelCard> cards);
+
+  // fleet_calibration.cpp: what was measured of an engine, as long as it is that engine
+  http::Task<void> read_version(http::Fiber& fiber, Engine& engine);
+  [[nodiscard]] std::string calibration_fault(const Engine& engine) const;
+  /// Once its models and kind are known, and again after each change of them or of its workers.
+  void follow_calibration(Engine& engine);
+  [[nodiscard]] static std::optional<CalibrationFacts> calibration_facts(const Engine& engine);
 
   // fleet_ranks.cpp: engines and their workers
   void take_reading(Engine& engine, const engines::Reading& reading, Time asked, Time received);

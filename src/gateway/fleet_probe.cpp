@@ -83,6 +83,7 @@ http::Task<void> FleetControl::probe(http::Fiber& fiber, Engine& engine) {
   if (engine.stopped) co_return;
   engine.bad_probes = 0;
   apply_ranks(engine);
+  follow_calibration(engine);
   follow_kv_events(engine);
   breakers_.probed(engine.workers.front().id, true);
   if (!first) co_await scrape(fiber, engine);
@@ -188,6 +189,7 @@ http::Task<void> FleetControl::discover_kind(http::Fiber& fiber, Engine& engine)
 
 http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Engine& engine) {
   if (!engine.setting.models.empty()) {
+    co_await read_version(fiber, engine);
     engine.models_read = fiber.loop().now();
     co_return true;
   }
@@ -203,6 +205,7 @@ http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Engine& engine) {
     engine.last_error = cards ? "/v1/models lists no model" : cards.error().message;
     co_return false;
   }
+  co_await read_version(fiber, engine);
   if (engine.stopped) co_return false;
   engine.models_read = fiber.loop().now();
   take_models(engine, std::move(*cards));

@@ -4,12 +4,28 @@
 
 namespace evenkeel::gateway {
 
+void LearnedLimit::assume(std::int64_t limit) {
+  if (given_) return;
+  if (measured_) {
+    learned_ = limit;
+  } else {
+    limit_ = ceiling_ = limit;
+  }
+}
+
+void LearnedLimit::measured(std::optional<std::int64_t> slots) {
+  if (given_ || (!slots && !measured_)) return;
+  if (!measured_) learned_ = ceiling_;
+  limit_ = ceiling_ = slots.value_or(learned_);
+  measured_ = slots.has_value();
+}
+
 bool LearnedLimit::learn(const engines::Report& report, bool& preempted) {
   preempted = false;
   if (given_) return false;
   const std::int64_t before = limit_;
   if (report.slots && *report.slots > 0) {
-    limit_ = ceiling_ = *report.slots;
+    assume(*report.slots);
   } else if (report.preemptions_total) {
     // An engine that preempts was given more than its memory holds; one that has not for a while may try one more.
     const double known = preemptions_.value_or(*report.preemptions_total);

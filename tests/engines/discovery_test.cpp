@@ -76,5 +76,14 @@ TEST(ReadModels, RefusesWhatIsNoList) {
   EXPECT_FALSE(read_models(many + "]}").has_value());
 }
 
+TEST(Version, IsReadFromTheEnginesPage) {
+  EXPECT_EQ(read_version(R"({"version":"0.11.0"})"), "0.11.0");
+  EXPECT_EQ(read_version(R"({"version":7})"), "");
+  EXPECT_EQ(read_version("{}"), "");
+  EXPECT_EQ(read_version(""), "");
+  EXPECT_EQ(read_version("not found"), "");
+  EXPECT_EQ(read_version(R"({"version":")" + std::string(500, 'x') + "\"}").size(), 128U);
+}
+
 }  // namespace
 }  // namespace evenkeel::engines

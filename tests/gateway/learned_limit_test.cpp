@@ -61,5 +61,41 @@ TEST(LearnedLimit, ARestartOfTheEngineIsNoPreemption) {
   EXPECT_EQ(limit.value(), 100);
 }
 
+TEST(LearnedLimit, WhatWasMeasuredStandsInForWhatIsLearned) {
+  LearnedLimit limit(256, false);
+  bool preempted = false;
+  limit.measured(3);
+  EXPECT_EQ(limit.value(), 3);
+  engines::Report report;
+  report.slots = 16;
+  EXPECT_FALSE(limit.learn(report, preempted));
+  limit.assume(64);
+  report.slots = 32;
+  EXPECT_FALSE(limit.learn(report, preempted));
+  EXPECT_EQ(limit.value(), 3);
+  limit.measured(std::nullopt);
+  EXPECT_EQ(limit.value(), 32) << "what the engine told last";
+}
+
+TEST(LearnedLimit, EngineThatPreemptsHasFewerThanWasMeasured) {
+  LearnedLimit limit(256, false);
+  bool preempted = false;
+  limit.measured(10);
+  EXPECT_FALSE(limit.learn(preemptions(0, 10), preempted));
+  EXPECT_TRUE(limit.learn(preemptions(1, 10), preempted));
+  EXPECT_TRUE(preempted);
+  EXPECT_EQ(limit.value(), 8);
+  for (int i = 0; i < 9; ++i) (void)limit.learn(preemptions(1, 10), preempted);
+  EXPECT_EQ(limit.value(), 10) << "never over what was measured";
+}
+
+TEST(LearnedLimit, WhatWasMeasuredDoesNotOutweighTheOperator) {
+  LearnedLimit limit(64, true);
+  limit.measured(3);
+  EXPECT_EQ(limit.value(), 64);
+  limit.measured(std::nullopt);
+  EXPECT_EQ(limit.value(), 64);
+}
+
 }  // namespace
 }  // namespace evenkeel::gateway

@@ -10,7 +10,7 @@ from support.router import free_port
 from support.streams import CHAT_STREAM
 from support.streams import in_chunks
 
-TEXTS = ("url", "name", "engine", "group", "role", "api_key_file", "api_key_env")
+TEXTS = ("url", "name", "engine", "group", "role", "calibration", "api_key_file", "api_key_env")
 
 
 def post(router, body, method="POST", path="/workers"):
