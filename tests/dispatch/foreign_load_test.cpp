@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "dispatch/support/world.hpp"
+#include "effort.hpp"
 
 namespace evenkeel::dispatch {
 namespace {
@@ -252,9 +253,10 @@ Series run_table(Rule rule, Duration round_trip, Duration gauge_lag, int phases)
 class BurstSplit : public ::testing::TestWithParam<std::tuple<int, int>> {};
 
 TEST_P(BurstSplit, IsEvenUnderTheIntervalRuleAtEveryPhase) {
+  constexpr int phases = effort(50, 4);
   const auto [round_trip, lag] = GetParam();
-  const Series series = run_table(Rule::interval, milliseconds(round_trip), milliseconds(lag), 50);
-  EXPECT_EQ(series.bursts, 7 * 50 * bursts_a_series);
+  const Series series = run_table(Rule::interval, milliseconds(round_trip), milliseconds(lag), phases);
+  EXPECT_EQ(series.bursts, 7 * phases * bursts_a_series);
   EXPECT_EQ(series.suppressed, 0);
   EXPECT_EQ(series.uneven, 0);
   EXPECT_NEAR(series.tokens_per_s, 101.42, 0.005 * 101.42);  // 4 * 111 tokens over 222 / 50.71 s

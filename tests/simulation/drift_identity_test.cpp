@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "effort.hpp"
 #include "simulation/support/settings.hpp"
 
 namespace evenkeel::simulation {
@@ -41,10 +42,7 @@ TEST_P(DriftIdentity, ImbalanceIsTheFloorAndThePriceOfThePlacements) {
   options.outputs = "geometric:0.001";
   options.max_output = 100'000;
   options.steps = 0;
-  options.requests = 16'000;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  options.requests = 64'000;
-#endif
+  options.requests = effort(64'000, 16'000);
   const Setting setting = parsed_or_fail(options);
 
   double imbalance = 0;

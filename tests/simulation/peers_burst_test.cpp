@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "effort.hpp"
 #include "simulation/support/boxes.hpp"
 
 namespace evenkeel::simulation {
@@ -51,17 +52,17 @@ TEST(PeersD1, LargeBurstsReachNineteenTwentiethsOfBothBoxes) {
 }
 
 TEST(PeersD1, EveryBurstFrom4To300ComesToWithinAHundredthOfTheBestDivision) {
-  int at_best = 0;
-  for (std::int64_t n = 4; n <= 300; ++n) {
+  int short_of_best = 0;
+  for (std::int64_t n = 4; n <= 300; n += effort(1, 7)) {
     const PeerBurst burst = one(bursts(n));
     EXPECT_GE(burst.efficiency(), 0.994) << n;
     EXPECT_LE(burst.efficiency(), 1.0001) << n;
-    if (burst.efficiency() > 0.9999) ++at_best;
+    if (burst.efficiency() <= 0.9999) ++short_of_best;
     if (n >= 42) {
       EXPECT_GE(burst.tokens_per_s, target) << n;
     }
   }
-  EXPECT_GE(at_best, 288) << "of 297";
+  EXPECT_LE(short_of_best, 9) << "of 297";
 }
 
 TEST(PeersLate, IsWhatGivingTheHeadToTheFastestOpenSlotComesTo) {

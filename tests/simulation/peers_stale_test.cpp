@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "effort.hpp"
 #include "simulation/peer_router.hpp"
 #include "simulation/support/boxes.hpp"
 
@@ -35,7 +36,7 @@ TEST_P(PeersG1, NoBurstOfFourIsKeptFromThePeerWhateverTheGapAndThePhaseOfTheProb
   network.probe_round_trip = milliseconds(std::get<0>(GetParam()));
   network.gauge_lag = milliseconds(std::get<1>(GetParam()));
   for (const int gap : gaps_ms) {
-    const int phases = gap == 0 ? 50 : 6;
+    const int phases = gap == 0 ? effort(50, 4) : effort(6, 2);
     for (int phase = 0; phase < phases; ++phase) {
       const PeersResult result = run(series(4, gap, (phase + 0.5) / phases, network, std::get<2>(GetParam())));
       for (const PeerBurst& burst : result.bursts) {
@@ -54,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(TheirBooks, PeersG1,
                          ::testing::Combine(::testing::Values(0, 20, 110, 500), ::testing::Values(0),
                                             ::testing::Values(Exchange::books)));
 
-/// Suppressed splits in a hundred bursts, over all gaps and six drawn phases each.
+/// Suppressed splits in a hundred bursts, over all gaps and some drawn phases each.
 double suppressed_by(std::string_view rules, int round_trip_ms, int lag_ms) {
   Network network;
   network.probe_round_trip = milliseconds(round_trip_ms);
@@ -63,7 +64,7 @@ double suppressed_by(std::string_view rules, int round_trip_ms, int lag_ms) {
   double sum = 0;
   int count = 0;
   for (const int gap : gaps_ms) {
-    for (int i = 0; i < 6; ++i, ++count) {
+    for (int i = 0; i < effort(6, 3); ++i, ++count) {
       PeersSetting setting = series(4, gap, random.unit(), network, Exchange::gauges);
       setting.seed = random.next();
       sum += static_cast<double>(run(setting, rules).suppressed());

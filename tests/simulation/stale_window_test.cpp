@@ -14,6 +14,9 @@
 namespace evenkeel::simulation {
 namespace {
 
+// Fewer draws meet no published cell, and the same experiment runs small elsewhere: a sanitizer would see nothing new.
+#ifndef EVENKEEL_SANITIZED
+
 struct PublishedCell {
   double worst;
   double refused_percent;
@@ -65,6 +68,8 @@ TEST(HeadroomStaleness, EveryPublishedCellIsMetWithinATenthOrThreeTenths) {
   }
   for (const Finding& each : result->findings) EXPECT_TRUE(each.holds) << each.text;
 }
+
+#endif
 
 planning::FleetPlan small_plan(double rate_per_node) {
   planning::FleetPlan plan = planning::splitwise_70b(2, 1);

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "effort.hpp"
 #include "simulation/support/settings.hpp"
 
 namespace evenkeel::simulation {
@@ -17,11 +18,7 @@ using namespace testing;
 constexpr int longest_prompt = 50;
 constexpr double stop = 0.02;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double effort = 0.05;
-#else
-constexpr double effort = 1;
-#endif
+constexpr double part_of_draws = effort(1.0, 0.05);
 
 /// P(sum of `slots` uniform prompts = n): each more is a sliding sum over the law before.
 std::vector<double> law_of_prompts(int slots) {
@@ -93,11 +90,11 @@ TEST_P(StationaryLaw, FewestRequestsAgreesWithTheConvolution) {
   options.prompts = "uniform:1:50";
   options.outputs = "geometric:0.02";
   options.pool_requests = c.pool;
-  options.steps = static_cast<std::int64_t>(effort * static_cast<double>(c.steps));
+  options.steps = static_cast<std::int64_t>(part_of_draws * static_cast<double>(c.steps));
   const RunResult result = run_or_fail(parsed_or_fail(options), "least_requests", 1);
   EXPECT_DOUBLE_EQ(result.metrics.occupancy, 1);
   EXPECT_GT(result.imbalance_se, 0);
-  if (effort == 1) {
+  if (!sanitized) {
     EXPECT_LT(result.imbalance_se, 0.011 * exact);
   }
   EXPECT_NEAR(result.metrics.mean_imbalance, exact, std::max(0.01 * exact, 2.5 * result.imbalance_se))
@@ -116,7 +113,7 @@ TEST(StationaryLaw, TheFirstComeRulesAgreeWhenSaturated) {
   options.prompts = "uniform:1:50";
   options.outputs = "geometric:0.02";
   options.pool_requests = 24;
-  options.steps = static_cast<std::int64_t>(effort * 200'000);
+  options.steps = static_cast<std::int64_t>(part_of_draws * 200'000);
   const Setting setting = parsed_or_fail(options);
   const RunResult fewest = run_or_fail(setting, "least_requests", 1);
   for (const char* policy : {"round_robin", "random", "power_of_two"}) {

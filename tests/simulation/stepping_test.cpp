@@ -32,6 +32,9 @@ Figures figures(const char* policy, const char* stepping, std::int64_t steps = 3
   return sum;
 }
 
+// A sanitizer sees the same code in the shorter runs below.
+#ifndef EVENKEEL_SANITIZED
+
 /// Over 140,000 steps and three seeds the means are within 5 %; here there is less of them.
 TEST(Stepping, TheRoutersPaceHasTheIdealsImbalanceAndThroughput) {
   for (const char* policy : {"least_requests", "br0", "balance"}) {
@@ -48,6 +51,8 @@ TEST(Stepping, BalanceHoldsSlotsByStepTimesItLearned) {
   const Figures filling = figures("balance[hold=off]", "live", 60'000, 3);
   EXPECT_LT(holding.imbalance, 0.95 * filling.imbalance);
 }
+
+#endif
 
 TEST(Stepping, TheSameSeedGivesTheSameRun) {
   const Figures once = figures("balance", "live", 2'000, 1);
