@@ -39,6 +39,7 @@ struct Flags {
   double timeout_s = 600;
   std::vector<std::string> headers;
   std::string api_key_env;
+  std::string boxes;
   bool json = false;
   std::string svg;
 };
@@ -93,6 +94,11 @@ Result<void> complete(Flags& flags) {
   flags.options.timeout = from_seconds(flags.timeout_s);
   if (auto parsed = parse_laws(flags); !parsed) return parsed;
   if (auto parsed = parse_headers(flags); !parsed) return parsed;
+  if (!flags.boxes.empty()) {
+    auto boxes = load::parse_known_boxes(flags.boxes);
+    if (!boxes) return tl::unexpected(boxes.error());
+    flags.options.boxes = std::move(*boxes);
+  }
   if (auto fault = load::fault_of(flags.options); !fault.empty()) return failure("--" + fault);
   if (!flags.svg.empty()) return check_output_file("--svg", flags.svg);
   return {};
@@ -162,7 +168,8 @@ Result<int> replay(Flags& flags) {
       return 1;
     }
   }
-  return report->failed() > 0 ? 1 : 0;
+  const bool unfit = !flags.options.boxes.empty() && !report->boxes;
+  return report->failed() > 0 || unfit ? 1 : 0;
 }
 
 std::string formats_help() {
@@ -240,6 +247,12 @@ void add_report_flags(CLI::App& command, Flags& flags) {
       .add_option("--slo-ttft-ms", flags.options.slo_ttft_ms, "goodput counts answers whose first token came by then")
       ->group(group);
   command.add_option("--slo-tpot-ms", flags.options.slo_tpot_ms, "and whose tokens came that fast")->group(group);
+  command
+      .add_option(
+          "--boxes", flags.boxes,
+          "[NAME=]RATE,RATE,...;...: tokens a second of each worker with 1, 2, ... requests running, by name or in "
+          "the order of names (default: measured in the run)")
+      ->group(group);
   command.add_option("--label", flags.options.label, "name of the run in table and chart")->group(group);
   command.add_flag("--json", flags.json, "one JSON object on stdout instead of tables")->group(group);
   command.add_option("--svg", flags.svg, "writes a chart of TTFT and the workers' shares")->group(group);
@@ -255,7 +268,8 @@ void add_replay(CLI::App& app, int& exit_code) {
   add_trace_flags(*command, *flags);
   add_report_flags(*command, *flags);
   command->footer(formats_help() +
-                  "\nExit codes: 0 every request completed, 1 some failed or the chart could not be written, 2 usage.");
+                  "\nExit codes: 0 every request completed, 1 some failed, the chart could not be written or --boxes "
+                  "does not fit, 2 usage.");
   command->callback([flags, &exit_code] {
     const auto code = replay(*flags);
     if (!code) fmt::print(stderr, "evenkeel replay: {}\n", code.error().message);

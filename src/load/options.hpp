@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "load/box_report.hpp"
 
 namespace evenkeel::load {
 
@@ -37,6 +38,7 @@ struct ReplayOptions {
   Duration timeout = std::chrono::seconds(600);  ///< of one request, from its sending to its end
   std::optional<double> slo_ttft_ms;
   std::optional<double> slo_tpot_ms;
+  std::vector<KnownBox> boxes;                               ///< the workers' rates; empty: measured in the run
   std::uint64_t seed = 1;                                    ///< of the prompts' words
   std::vector<std::pair<std::string, std::string>> headers;  ///< sent with every request
 };

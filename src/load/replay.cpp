@@ -44,10 +44,22 @@ class Replayer {
     report.notes = trace_.notes;
     const auto& assumed = maker_->notes();
     report.notes.insert(report.notes.end(), assumed.begin(), assumed.end());
+    compare_boxes(report);
     return report;
   }
 
  private:
+  /// A run without receipts is not told that it has none, unless it was asked about boxes.
+  void compare_boxes(ReplayReport& report) const {
+    if (options_.boxes.empty() && report.workers.empty()) return;
+    auto boxes = box_report(gathered_.records, gathered_.worker_names, options_.boxes);
+    if (boxes) {
+      report.boxes = std::move(*boxes);
+    } else {
+      report.notes.push_back("nothing is said of boxes: " + boxes.error().message);
+    }
+  }
+
   static Task<void> drive(Fiber& fiber, Replayer* self, const http::Url* url) {
     std::vector<std::string> served;
     if (self->options_.model.empty()) served = co_await served_models(fiber, self->client_.to, *url, self->options_);

@@ -89,6 +89,36 @@ json::array workers(const ReplayReport& report) {
   return out;
 }
 
+json::object box(const BoxShare& share) {
+  return {{"name", share.name},
+          {"slots", share.slots},
+          {"rate_1", number_or_null(share.rate_one)},
+          {"rate_full", number_or_null(share.rate_full)},
+          {"unseen_levels", json::value_from(share.unseen)},
+          {"requests", share.requests},
+          {"output_tokens", share.output_tokens}};
+}
+
+json::value boxes(const ReplayReport& report) {
+  if (!report.boxes) return nullptr;
+  const BoxReport& found = *report.boxes;
+  json::array rows;
+  json::array split;
+  for (const BoxShare& share : found.boxes) {
+    rows.push_back(box(share));
+    split.emplace_back(share.requests);
+  }
+  return {{"rates", found.measured ? "measured" : "known"},
+          {"workers", std::move(rows)},
+          {"throughput", found.tokens_per_s},
+          {"split", std::move(split)},
+          {"ceiling", found.ceiling},
+          {"optimum", found.optimum},
+          {"optimum_is", found.exact ? "exact" : "bound"},
+          {"optimum_split", found.exact ? json::value_from(found.optimum_split) : json::value(nullptr)},
+          {"efficiency", found.efficiency()}};
+}
+
 json::object client(const ReplayReport& report) {
   return {{"held_requests", report.held_requests},
           {"held_ms", summary(report.held_ms)},
@@ -118,6 +148,7 @@ std::string to_json(const ReplayReport& report) {
                    {"router_wait_ms", report.router_wait_ms ? summary(*report.router_wait_ms) : nullptr},
                    {"goodput", goodput(report)},
                    {"workers", workers(report)},
+                   {"boxes", boxes(report)},
                    {"client", client(report)},
                    {"notes", json::value_from(report.notes)}};
   return json::serialize(out) + '\n';

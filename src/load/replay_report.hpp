@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "load/box_report.hpp"
 #include "load/record.hpp"
 #include "maths/histogram.hpp"
 #include "maths/percentile.hpp"
@@ -77,6 +78,7 @@ struct ReplayReport {
   std::optional<Goodput> goodput;  ///< if there is an SLO
 
   std::vector<WorkerShare> workers;              ///< by name; empty without receipts
+  std::optional<BoxReport> boxes;                ///< what the workers could have done with it, if that can be said
   std::optional<maths::Summary> router_wait_ms;  ///< time in the router's waiting pool, by the receipts
 
   // How far the measurement itself can be believed.
@@ -107,7 +109,7 @@ struct Slo {
   std::optional<double> tpot_ms;
 };
 
-/// The arithmetic: O(n log n) in the number of records. Leaves label, url and notes empty.
+/// The arithmetic: O(n log n) in the number of records. Leaves label, url, boxes and notes empty.
 [[nodiscard]] ReplayReport summarize(const Gathered& gathered, const Slo& slo);
 
 /// (last - first event with content) / (output tokens - 1) in ms; nothing for fewer than 2 tokens or no

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "load/worker_share.hpp"
 #include "report/numbers.hpp"
@@ -68,6 +69,31 @@ std::string worker_text(const ReplayReport& report) {
   return table.text();
 }
 
+std::string joined(const std::vector<std::int64_t>& counts) { return fmt::format("{}", fmt::join(counts, "/")); }
+
+std::string box_text(const BoxReport& found) {
+  Table table({{"box", Align::left}, {"slots"}, {"tok/s, 1"}, {"tok/s, full"}, {"requests"}, {"output tokens"}});
+  const auto rate = [](const std::optional<double>& value) { return value ? report::fixed(*value, 2) : "not seen"; };
+  std::vector<std::int64_t> split;
+  std::string unseen;
+  for (const BoxShare& box : found.boxes) {
+    table.add_row({box.name, std::to_string(box.slots), rate(box.rate_one), rate(box.rate_full),
+                   report::grouped(box.requests), report::grouped(box.output_tokens)});
+    split.push_back(box.requests);
+    if (!box.unseen.empty()) {
+      fmt::format_to(std::back_inserter(unseen), "{} was never seen with {} running: taken from its neighbours.\n",
+                     box.name, fmt::join(box.unseen, ", "));
+    }
+  }
+  const std::string optimum =
+      found.exact ? fmt::format("best split {}: ", joined(found.optimum_split)) : std::string("no split can pass ");
+  return table.text() + unseen +
+         fmt::format("By {} rates: split {}: {} tok/s, its ceiling {}; {}{}; efficiency {}.\n",
+                     found.measured ? "the run's own" : "known", joined(split), report::fixed(found.tokens_per_s, 2),
+                     report::fixed(found.ceiling, 2), optimum, report::fixed(found.optimum, 2),
+                     report::fixed(found.efficiency(), 3));
+}
+
 std::string failure_text(const ReplayReport& report) {
   Table table({{"failure", Align::left}, {"requests"}, {"example", Align::left}});
   for (std::size_t i = 0; i < ending_count; ++i) {
@@ -107,6 +133,7 @@ std::string result_table(const ReplayReport& report) {
   out += "TTFT and e2e count from the scheduled arrival, time held in the client included.\n";
   if (report.goodput) out += '\n' + goodput_line(report);
   if (!report.workers.empty()) out += '\n' + worker_text(report);
+  if (report.boxes) out += '\n' + box_text(*report.boxes);
   if (report.failed() > 0) out += '\n' + failure_text(report);
   for (const auto& note : report.notes) fmt::format_to(std::back_inserter(out), "\nnote: {}", note);
   if (!report.notes.empty()) out += '\n';

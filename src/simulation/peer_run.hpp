@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "simulation/peer_split.hpp"
+#include "simulation/peer_boxes.hpp"
 #include "simulation/peer_world.hpp"
 
 namespace evenkeel::simulation {

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "engine/rate_engine.hpp"
 #include "peers/reason.hpp"
-#include "simulation/peer_split.hpp"
+#include "simulation/peer_boxes.hpp"
 
 namespace evenkeel::simulation {
 

@@ -1,5 +1,5 @@
 // What divisions of a burst among boxes come to, against progress followed event by event and all divisions tried.
-#include "simulation/peer_split.hpp"
+#include "simulation/peer_boxes.hpp"
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-TEST(PeerSplit, AMakespanIsWhatFollowingEveryEventGives) {
+TEST(PeerBoxes, AMakespanIsWhatFollowingEveryEventGives) {
   const Box curved{{20, 38, 54, 60, 61}};
   for (const Box& box : {thor, spark, slow_thor, curved}) {
     for (std::int64_t n = 0; n <= 40; ++n) EXPECT_NEAR(makespan_s(box, n, 111), Fluid::alone(box, n, 111), 1e-6) << n;
@@ -22,7 +22,7 @@ TEST(PeerSplit, AMakespanIsWhatFollowingEveryEventGives) {
   EXPECT_TRUE(std::isinf(makespan_s(Box{}, 1, 111)));
 }
 
-TEST(PeerSplit, TheBestIsTheBestOfAllDivisions) {
+TEST(PeerBoxes, TheBestIsTheBestOfAllDivisions) {
   for (std::int64_t n = 1; n <= 60; ++n) {
     const std::vector<Box> pair = {thor, spark};
     const Split best = best_split(pair, n, 111);
@@ -32,7 +32,7 @@ TEST(PeerSplit, TheBestIsTheBestOfAllDivisions) {
   }
 }
 
-TEST(PeerSplit, TheBestOfUpToFourDrawnBoxesIsTheBestOfAllDivisions) {
+TEST(PeerBoxes, TheBestOfUpToFourDrawnBoxesIsTheBestOfAllDivisions) {
   Random random(7);
   for (int i = 0; i < 40; ++i) {
     std::vector<Box> boxes;
@@ -45,7 +45,7 @@ TEST(PeerSplit, TheBestOfUpToFourDrawnBoxesIsTheBestOfAllDivisions) {
   }
 }
 
-TEST(PeerSplit, BoxesAreReadAndWhatIsWrongIsNamed) {
+TEST(PeerBoxes, BoxesAreReadAndWhatIsWrongIsNamed) {
   const auto boxes = parse_boxes(" 18.18, 50.71; -; 49.24,87.82,90");
   ASSERT_TRUE(boxes.has_value());
   ASSERT_EQ(boxes->size(), 3U);

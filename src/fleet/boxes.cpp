@@ -1,56 +1,38 @@
-#include "simulation/peer_split.hpp"
+#include "fleet/boxes.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <queue>
 
 #include <fmt/format.h>
 
 #include "base/text.hpp"
 
-namespace evenkeel::simulation {
+namespace evenkeel::fleet {
 
 namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-Result<Box> parse_box(std::string_view text, std::size_t number) {
+}  // namespace
+
+Result<Box> parse_box(std::string_view text) {
   Box box;
   if (trim(text) == "-") return box;
   for (const std::string_view part : split(text, ',')) {
     const auto rate = parse_double(trim(part));
-    if (!rate || !bounds::box_rate.holds(*rate)) {
+    if (!rate || !(*rate >= least_box_rate && *rate <= most_box_rate)) {
       return failure(
-          fmt::format("--boxes: box {} has the rate \"{}\"; allowed are numbers from {} to {} by commas, in "
-                      "tokens a second with one, two, ... requests running, or - for a box without an engine",
-                      number, trim(part), bounds::box_rate.low, bounds::box_rate.high));
+          fmt::format("has the rate \"{}\"; allowed are numbers from {} to {} by commas, in tokens a second with one, "
+                      "two, ... requests running, or - for a box without an engine",
+                      trim(part), least_box_rate, most_box_rate));
     }
     box.tokens_per_s.push_back(*rate);
-  }
-  if (auto ok = bounds::box_slots.check(fmt::format("--boxes: number of rates of box {}", number),
-                                        static_cast<std::int64_t>(box.slots()));
-      !ok) {
-    return tl::unexpected(ok.error());
+    if (box.slots() > most_box_slots) return failure(fmt::format("has over {} rates", most_box_slots));
   }
   return box;
-}
-
-}  // namespace
-
-Result<std::vector<Box>> parse_boxes(std::string_view text) {
-  std::vector<Box> boxes;
-  for (const std::string_view part : split(text, ';')) {
-    auto box = parse_box(part, boxes.size() + 1);
-    if (!box) return tl::unexpected(box.error());
-    boxes.push_back(std::move(*box));
-    if (auto ok = bounds::boxes.check("--boxes: number of boxes", static_cast<std::int64_t>(boxes.size())); !ok) {
-      return tl::unexpected(ok.error());
-    }
-  }
-  if (std::all_of(boxes.begin(), boxes.end(), [](const Box& box) { return box.slots() == 0; })) {
-    return failure("--boxes: no box has an engine");
-  }
-  return boxes;
 }
 
 double makespan_s(const Box& box, std::int64_t requests, double tokens) {
@@ -106,4 +88,50 @@ double ceiling_of(std::span<const Box> boxes, std::span<const std::int64_t> requ
   return end > 0 ? all * tokens / end : 0;
 }
 
-}  // namespace evenkeel::simulation
+double last_end_s(const Box& box, std::span<const BoxRequest> requests) {
+  if (requests.empty()) return 0;
+  if (box.slots() == 0) return never;
+  // All that run advance alike, so each ends when the progress of a running one has grown by its tokens.
+  std::priority_queue<double, std::vector<double>, std::greater<>> ends_at;
+  double progress = 0;
+  double now = 0;
+  std::size_t next = 0;
+  while (next < requests.size() || !ends_at.empty()) {
+    while (next < requests.size() && requests[next].at_s <= now && ends_at.size() < box.slots()) {
+      ends_at.push(progress + requests[next++].tokens);
+    }
+    if (ends_at.empty()) {
+      now = requests[next].at_s;
+      continue;
+    }
+    const double speed = box.tokens_per_s[ends_at.size() - 1] / static_cast<double>(ends_at.size());
+    const double end = now + (ends_at.top() - progress) / speed;
+    const bool comes_first = next < requests.size() && ends_at.size() < box.slots() && requests[next].at_s > now &&
+                             requests[next].at_s < end;
+    if (comes_first) {
+      progress += (requests[next].at_s - now) * speed;
+      now = requests[next].at_s;
+    } else {
+      progress = ends_at.top();
+      now = end;
+      ends_at.pop();
+    }
+  }
+  return now;
+}
+
+double earliest_end_s(std::span<const Box> boxes, std::span<const BoxRequest> requests) {
+  double fastest = 0;
+  for (const Box& box : boxes) {
+    if (box.slots() > 0) fastest += *std::max_element(box.tokens_per_s.begin(), box.tokens_per_s.end());
+  }
+  double end = 0;
+  double tokens = 0;
+  for (std::size_t i = requests.size(); i-- > 0;) {
+    tokens += requests[i].tokens;
+    end = std::max(end, requests[i].at_s + (tokens > 0 ? tokens / fastest : 0));
+  }
+  return end;
+}
+
+}  // namespace evenkeel::fleet
