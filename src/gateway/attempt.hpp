@@ -34,6 +34,7 @@ struct AttemptResult {
   bool answered = false;             ///< bytes of this attempt have reached the client; nothing may follow but its end
   bool whole = false;                ///< answered, and the answer is whole: the client's connection is fit for the next
   bool reused_gave_nothing = false;  ///< a kept connection died before its first byte: the request is not to blame
+  bool sent_back = false;            ///< by a peer that had no slot for it: nothing was tried
   bool body_gone = false;            ///< streamed body bytes have gone up: it cannot be sent again
   std::string held_head;             ///< an engine's error answer, complete and not yet sent: head
   std::string held_body;             ///< and body, framed; or a prefill worker's answer
@@ -81,6 +82,7 @@ class Attempt {
 
   // relay.cpp: the answer
   void take_head(std::string_view bytes);
+  void take_peer_head(std::string_view bytes);
   void take_body(std::string_view bytes);
   void take_data(std::string_view data);
   void take_events(std::string_view data);

@@ -159,6 +159,7 @@ void Exchange::describe() {
   submission_.prompt_key = request_.prompt_key;
   submission_.prefix = request_.prefix;
   submission_.told_hits = request_.told_hits;
+  submission_.never_shed = request_.never_shed;
   submission_.output_bound = Tokens(request_.facts.output_bound);
   submission_.sequences =
       request_.facts.sequences * static_cast<std::int64_t>(std::min<std::uint64_t>(request_.facts.list_prompts, 1024));
@@ -175,9 +176,14 @@ void Exchange::take_receipt(const dispatch::Granted& granted) {
 
 http::Task<void> Exchange::run() {
   describe();
+  if (request_.peers != nullptr) {
+    if (is_lost()) return answer_lost();
+    describe_to_peers();
+  }
   split();
   shard_.shared.retries.first_attempt(request_.model, shard_.loop.now());
   if (split_ == nullptr) return run_whole();
+  if (request_.peers != nullptr) keep_here();
   return split_->together ? run_together() : run_split();
 }
 
@@ -201,10 +207,16 @@ http::Task<void> Exchange::run_whole() {
     take_receipt(*granted);
     request_.worker = upstream->name;
     fleet::Lease lease = std::move(granted->lease);
+    go_to(*upstream);
     result = co_await try_worker(*upstream, lease);
-    lease.end(result.outcome);
+    end_lease(lease, *upstream, result);
+    if (result.sent_back && !result.body_gone && result.outcome != Outcome::cancelled) {
+      take_back(lease.request(), *upstream);
+      continue;
+    }
     shard_.shared.breakers.answered(upstream->id, result.outcome);
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
+    note_failed(*upstream, result);
     exclude(submission_, *upstream, result.outcome);
     const Way way = co_await retry(result, submission_);
     if (way == Way::over) co_return;
@@ -237,8 +249,9 @@ http::Task<void> Exchange::run_at(std::shared_ptr<const FleetMap>, const Upstrea
   request_.receipt.reason = "owner";
   request_.receipt.candidates = 1;
   request_.receipt.signal_age = Duration(-1);
+  go_to(upstream);
   AttemptResult result = co_await try_worker(upstream, lease);
-  lease.end(result.outcome);
+  end_lease(lease, upstream, result);
   shard_.shared.breakers.answered(upstream.id, result.outcome);
   book(result);
 }
@@ -295,7 +308,8 @@ void Exchange::answer_failure(AttemptResult& result) {
   request_.outcome = result.outcome;
   request_.fault = result.fault;
   if (client_.body != nullptr) client_.keep_alive = false;  // the rest of its body is still to come
-  if (!result.held_head.empty()) {                          // the engine's own answer, as it came
+  if (failed_everywhere(result)) return answer_all_failed();
+  if (!result.held_head.empty()) {  // the engine's own answer, as it came
     request_.status = result.status;
     request_.bytes_out += result.held_body.size();
     const std::string_view parts[] = {result.held_head, result.held_body};
@@ -344,9 +358,11 @@ void Exchange::answer_unplaced(AttemptResult& result) {
 }
 
 void Exchange::answer_refusal() {
+  if (request_.peers != nullptr) refuse_among_peers();
   const fleet::Refusal why = refused_->why;
   request_.refusal = why;
-  request_.outcome = fleet::http_status(why) == 429 ? Outcome::back_pressure : Outcome::transport_fault;
+  const bool full = fleet::http_status(why) == 429 || why == fleet::Refusal::no_slot;
+  request_.outcome = full ? Outcome::back_pressure : Outcome::transport_fault;
   request_.fault = fleet::to_string(why);
   shard_.counters.refusals[static_cast<std::size_t>(why)].add();
   if (client_.body != nullptr) client_.keep_alive = false;
@@ -355,8 +371,9 @@ void Exchange::answer_refusal() {
   error.type = error.status == 429 ? "rate_limit_error" : "server_error";
   error.code = fleet::to_string(why);
   error.message = words(why);
-  answer_error(shard_, client_, request_, error,
-               fmt::format("{}X-Evenkeel-Refusal: {}\r\n", retry_fields(refused_->retry_after), fleet::to_string(why)));
+  std::string fields = fmt::format("{}X-Evenkeel-Refusal: {}\r\n", retry_fields(refused_->retry_after), error.code);
+  if (why == fleet::Refusal::no_slot) fields += fmt::format("{}: 1\r\n", peer_field::sent_back);
+  answer_error(shard_, client_, request_, error, fields);
 }
 
 }  // namespace evenkeel::gateway

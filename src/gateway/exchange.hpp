@@ -88,6 +88,25 @@ class Exchange {
   http::Task<void> run_legs(Meeting& at);
   void note_prefilled(Meeting& at, Time begun);
 
+  // exchange_peers.cpp: between routers
+  /// What the dispatcher must know of a request that a peer forwarded, or that may not be forwarded to one.
+  void describe_to_peers();
+  /// Nobody here could serve what a peer forwarded, and nothing goes further than to a peer.
+  [[nodiscard]] bool is_lost() const;
+  http::Task<void> answer_lost();
+  void go_to(const Upstream& upstream);
+  /// After an attempt: ends what is counted of it, but for the lease, which is ended last.
+  void end_lease(fleet::Lease& lease, const Upstream& upstream, const AttemptResult& result);
+  /// It waits here again, at its old place, as if it had never been sent to `upstream`.
+  void take_back(RequestId lease, const Upstream& upstream);
+  /// Of a request whose prefill and decode are on separate workers: both are of this router.
+  void keep_here();
+  void refuse_among_peers();
+  void note_failed(const Upstream& upstream, const AttemptResult& result);
+  /// Whether the answer to this failure lists all attempts.
+  [[nodiscard]] bool failed_everywhere(const AttemptResult& result) const;
+  void answer_all_failed();
+
   [[nodiscard]] bool retryable(const AttemptResult& result) const;
   http::Task<void> back_off();
   void book(AttemptResult& result);

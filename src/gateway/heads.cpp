@@ -64,9 +64,11 @@ bool addresses_engine(std::string_view name) {
          begins_with(name, "x-bootstrap-");
 }
 
-/// Fields of an answer that only we may say, whatever the engine says.
-bool says_what_is_ours(std::string_view name) {
+/// Fields of an answer that only we may say, whatever the engine says; or the `peer` that answers, whose placement is
+/// not the client's business.
+bool says_what_is_ours(std::string_view name, bool peer) {
   const int first = name.front() | 0x20;
+  if (peer && begins_with(name, "x-lobes-")) return true;
   return (first == 'a' && begins_with(name, "access-control-")) || (first == 'x' && begins_with(name, "x-evenkeel-"));
 }
 
@@ -115,6 +117,7 @@ void write_receipt(HeadWriter& out, const Request& request) {
       out << "X-Evenkeel-Headroom: " << receipt.scarcest << " " << permille(receipt.left) << "\r\n";
     }
   }
+  if (!receipt.route.empty()) out << "X-Evenkeel-Route-Reason: " << receipt.route << "\r\n";
   if (request.expected_hit) {
     out << "X-Evenkeel-Expected-Hit-Tokens: " << static_cast<std::uint64_t>(request.expected_hit->value()) << "\r\n";
   }
@@ -141,6 +144,7 @@ void write_own_fields(HeadWriter& out, const Request& request, const config::Ser
   if (!request.id.empty()) out << "X-Request-Id: " << request.id << "\r\n";
   if (settings.receipts && (request.attempts > 0 || request.refusal)) write_receipt(out, request);
   if (request.head != nullptr) write_origin(out, request, settings);
+  if (request.peers != nullptr) write_back_to_peer(out, request);
 }
 
 constexpr std::size_t own_room = 512;  // for what we add to a head, unless ids and names are long
@@ -158,19 +162,21 @@ void append_upstream_head(std::string& out, const Request& request, const Upstre
   const std::string_view named = connection_names(*request.head, bytes);
   const std::uint32_t keys = bits({FieldName::authorization, FieldName::x_api_key});
   std::uint32_t known_to_stay = hop_by_hop | ours_upstream;
-  if (!settings.forward_authorization) known_to_stay |= keys;
+  if (!settings.forward_authorization || upstream.peer != nullptr) known_to_stay |= keys;
   if (!upstream.authorization.empty()) known_to_stay |= bits({FieldName::authorization});
   copy_fields(writer, *request.head, bytes, [&](const http::Field& field) {
     if (in(known_to_stay, field.known)) return true;
     const std::string_view name = field.name.in(bytes);
     if (named_by_connection(named, name)) return true;
     if (field.known != FieldName::other) return false;
+    if (request.peers != nullptr && speaks_for_router(name)) return true;
     if (settings.trust_client_transfer) return !upstream.rank_field.empty() && equals_ignoring_case(name, rank_field);
     return addresses_engine(name);
   });
   writer << "X-Request-Id: " << request.id;
   if (request.prefills > 1) writer << "-" << static_cast<std::uint64_t>(request.prefills);
   writer << "\r\nAccept-Encoding: identity\r\n" << upstream.rank_field;
+  if (upstream.peer != nullptr) write_to_peer(writer, *upstream.peer, request);
   if (!upstream.authorization.empty()) writer << "Authorization: " << upstream.authorization << "\r\n";
   if (request.chunked_up) {
     writer << "Transfer-Encoding: chunked\r\n";
@@ -194,10 +200,11 @@ void append_answer_head(std::string& out, const http::Head& head, std::string_vi
   const std::string_view named = connection_names(head, head_bytes);
   std::uint32_t known_to_stay = hop_by_hop | ours_downstream;
   if (style.event_stream) known_to_stay |= bits({FieldName::cache_control, FieldName::x_accel_buffering});
+  const bool at_peer = request.peers != nullptr && request.peers->there.open();
   copy_fields(writer, head, head_bytes, [&](const http::Field& field) {
     if (in(known_to_stay, field.known)) return true;
     const std::string_view name = field.name.in(head_bytes);
-    return named_by_connection(named, name) || (field.known == FieldName::other && says_what_is_ours(name));
+    return named_by_connection(named, name) || (field.known == FieldName::other && says_what_is_ours(name, at_peer));
   });
   if (style.event_stream) writer << "Cache-Control: no-cache\r\nX-Accel-Buffering: no\r\n";
   write_own_fields(writer, request, settings);

@@ -13,6 +13,7 @@ namespace evenkeel::gateway {
 /// Appends the head that goes to the engine: the client's end-to-end fields as they came, less what is ours to say
 /// (Host, lengths, Authorization unless forwarded, Accept-Encoding) and less the transfer and rank fields that only
 /// a trusted client may send. The rank of the worker, if it is one, is added, and then a client's own never passes.
+/// Where there are peers, what routers say to each other does not pass either, and what goes to one is marked.
 void append_upstream_head(std::string& out, const Request& request, const Upstream& upstream,
                           const config::ServeSettings& settings);
 

@@ -122,6 +122,7 @@ http::Task<Intake::Status> Intake::read_head(Request& request) {
   request.endpoint = find_endpoint(request.path);
   client_.keep_alive = head.keep_alive && !shard_.draining;
   identify_client(request);
+  if (shard_.shared.peers != nullptr) identify_peer(request);
   co_return Status::request;
 }
 
@@ -325,6 +326,7 @@ Intake::Status Intake::understand(Request& request) {
   request.model = name->id;
   request.model_label = name->served;
   request.timeouts = fleet.timeouts.at(name->id.value);
+  request.never_shed = name->never_shed;
   if (const BodySkim::Range& text = facts.text; !request.streamed && text.begin < text.end) {
     const std::string_view value = std::string_view(request.body).substr(text.begin, text.end - text.begin);
     request.prompt_key = prompt_key(value, shard_.shared.prompt_salt);
@@ -397,6 +399,17 @@ void Intake::identify_client(Request& request) {
     if (!host_key_) host_key_ = ClientKey{hash_text(client_.host, 1)};
     request.client = *host_key_;
   }
+}
+
+void Intake::identify_peer(Request& request) {
+  PeerBoard& board = *shard_.shared.peers;
+  request.peers = std::make_unique<RequestPeers>(board, shard_.loop);
+  RequestPeers& peers = *request.peers;
+  peers.from = board.identify(client_.host, *request.head, request.head_bytes);
+  if (!peers.from) return;
+  peers.from_evenkeel = board.is_evenkeel(*peers.from);
+  peers.ahead = request.head->find(request.head_bytes, peer_field::ahead) == "1";
+  client_.fin_cancels = true;  // a router that closes has nobody left to answer
 }
 
 void Intake::find_affinity(Request& request) const {

@@ -50,6 +50,8 @@ class Intake {
   void note_prefix(Request& request);
   /// Who asks and under which id, from the head: a request that is refused early has them too.
   void identify_client(Request& request);
+  /// Whether another router forwards it.
+  void identify_peer(Request& request);
   void find_affinity(Request& request) const;
   [[nodiscard]] bool wants_json(const Request& request) const;
 

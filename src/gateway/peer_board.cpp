@@ -216,6 +216,7 @@ PeerBoard::Dispatch& PeerBoard::Dispatch::operator=(Dispatch&& other) noexcept {
   board_ = std::exchange(other.board_, nullptr);
   worker_ = other.worker_;
   since_ = other.since_;
+  there_and_back_ = other.there_and_back_;
   ahead_ = other.ahead_;
   return *this;
 }
@@ -223,10 +224,14 @@ PeerBoard::Dispatch& PeerBoard::Dispatch::operator=(Dispatch&& other) noexcept {
 void PeerBoard::Dispatch::heard(const PeerLoad& load) {
   if (board_ == nullptr) return;
   const Time now = board_->clock_.now();
-  board_->change(worker_, [&](Place& place) {
-    if (load.took) place.peer.took(now - since_, *load.took);
-    place.peer.heard(now, load.news);
-  });
+  board_->change(worker_, [&](Place& place) { place.peer.heard(now, load.news); });
+  if (load.took) there_and_back_ = now - since_ - *load.took;
+}
+
+void PeerBoard::Dispatch::answered() {
+  if (board_ == nullptr || !there_and_back_) return;
+  const Duration here = board_->clock_.now() - since_;
+  board_->change(worker_, [&](Place& place) { place.peer.took(here, here - *there_and_back_); });
 }
 
 void PeerBoard::Dispatch::sent_back(const std::optional<PeerLoad>& load) {

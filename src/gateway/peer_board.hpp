@@ -93,8 +93,10 @@ class PeerBoard {
     ~Dispatch() { end(); }
     /// All the peer's slots were taken when it was sent: it is to be marked as sent ahead.
     [[nodiscard]] bool ahead() const { return ahead_; }
-    /// The load told with an answer's head, which this is called at. Also what the way takes, if `took` is told.
+    /// The load told with an answer's head, which this is called at. If it tells `took`, there and back took the rest.
     void heard(const PeerLoad& load);
+    /// The whole answer is here: what the request took, and of that the way, if heard() could tell.
+    void answered();
     /// The peer had no slot for it. Ends this.
     void sent_back(const std::optional<PeerLoad>& load);
     void end();
@@ -104,6 +106,7 @@ class PeerBoard {
     PeerBoard* board_ = nullptr;
     WorkerId worker_;
     Time since_{};
+    std::optional<Duration> there_and_back_;
     bool ahead_ = false;
   };
 

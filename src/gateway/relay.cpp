@@ -50,6 +50,7 @@ void Attempt::take_head(std::string_view bytes) {
   result_.status = head.status;
   stage_ = Stage::relaying;
 
+  if (upstream_.peer != nullptr) take_peer_head(buffer);
   const auto type = head.find(buffer, http::FieldName::content_type).value_or("");
   const bool encoded = head.has(http::FieldName::content_encoding);
   const bool is_events = type.size() >= 17 && equals_ignoring_case(type.substr(0, 17), "text/event-stream");
@@ -89,6 +90,21 @@ void Attempt::take_head(std::string_view bytes) {
   if (bodyless) return body_complete();
   take_body(buffer.substr(head.size));
   if (stage_ != Stage::done && held.size() > 0) flush_out();  // its views die with `held`
+}
+
+/// What another router says to this one with its answer.
+void Attempt::take_peer_head(std::string_view bytes) {
+  const http::Head& head = parser_.head();
+  if (request_.peers == nullptr || !upstream_.peer->evenkeel) return;
+  const auto told = head.find(bytes, peer_field::load);
+  const std::optional<PeerLoad> load = told ? read_load(*told) : std::nullopt;
+  PeerBoard::Dispatch& dispatch = request_.peers->there;
+  result_.sent_back = head.status == 503 && head.find(bytes, peer_field::sent_back) == "1";
+  if (result_.sent_back) {
+    dispatch.sent_back(load);
+  } else if (load) {
+    dispatch.heard(*load);
+  }
 }
 
 void Attempt::take_body(std::string_view bytes) {

@@ -16,6 +16,7 @@
 #include "fleet/view.hpp"
 #include "gateway/body_skim.hpp"
 #include "gateway/endpoint.hpp"
+#include "gateway/request_peers.hpp"
 #include "http/message.hpp"
 
 namespace evenkeel::gateway {
@@ -65,6 +66,8 @@ struct Request {
   std::uint64_t prompt_key = 0;                         ///< see prompt_key(); 0 = none
   std::shared_ptr<affinity::PromptChain> prefix;        ///< see prompt_prefix(); null = none
   std::shared_ptr<const dispatch::ToldHits> told_hits;  ///< of a prompt in tokens, where engines tell what they hold
+  bool never_shed = false;                              ///< as of Submission
+  std::unique_ptr<RequestPeers> peers;                  ///< null: this router has none
 
   // What became of it.
   int attempts = 0;

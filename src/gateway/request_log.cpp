@@ -20,6 +20,8 @@ void count_hits(observe::ShardCounters& counters, const Request& request) {
   counters.hit_error_tokens.add(static_cast<std::uint64_t>(std::abs(told - expected)));
 }
 
+std::string_view peer_name(const RequestPeers& peers) { return peers.board.setting(*peers.from).name; }
+
 }  // namespace
 
 void log_request(Shard& shard, const Request& request) {
@@ -53,6 +55,7 @@ void log_request(Shard& shard, const Request& request) {
   record.worker = request.worker;
   record.prefill_worker = request.prefill_worker;
   record.client = request.client_label;
+  if (request.peers != nullptr && request.peers->from) record.from_peer = peer_name(*request.peers);
   record.endpoint = request.endpoint.label;
   record.stream = request.facts.stream;
   record.outcome = fleet::to_string(request.outcome);
@@ -73,6 +76,7 @@ void log_request(Shard& shard, const Request& request) {
   if (request.attempts > 0) {
     record.policy = request.receipt.policy;
     record.route_reason = request.receipt.reason;
+    record.route = request.receipt.route;
     const auto end = fmt::format_to(candidates, "{}", request.receipt.candidates);
     record.candidates = std::string_view(candidates, static_cast<std::size_t>(end - candidates));
     record.scarcest = request.receipt.scarcest;

@@ -73,6 +73,7 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.text("model", r.model);
   line.optional_text("worker", r.worker);
   line.optional_text("prefill_worker", r.prefill_worker);
+  line.optional_text("from_peer", r.from_peer);
   line.optional_text("client", r.client);
   line.text("endpoint", r.endpoint);
   line.yes_no("stream", r.stream);
@@ -92,6 +93,7 @@ void append_access_log_line(std::string& out, const AccessLogRecord& r) {
   line.whole("bytes_out", r.bytes_out);
   line.optional_text("policy", r.policy);
   line.optional_text("route_reason", r.route_reason);
+  line.optional_text("route", r.route);
   line.optional_text("candidates", r.candidates);
   line.number("waited_ms", r.waited_ms);
   line.number("signal_age_ms", r.signal_age_ms);
@@ -177,16 +179,17 @@ std::string read_field(std::string_view key, element value, AccessLogRecord& r) 
   const auto is = [&](std::string_view wanted, auto& into) { return field(key, value, wanted, into, fault); };
   [[maybe_unused]] const bool known =
       is("ts", r.ts) || is("id", r.id) || is("model", r.model) || is("worker", r.worker) ||
-      is("prefill_worker", r.prefill_worker) || is("prefill_ms", r.prefill_ms) || is("client", r.client) ||
-      is("endpoint", r.endpoint) || is("stream", r.stream) || is("outcome", r.outcome) || is("status", r.status) ||
-      is("reason", r.reason) || is("refusal", r.refusal) || is("prompt_tokens", r.prompt_tokens) ||
-      is("prompt_tokens_from", r.prompt_tokens_from) || is("output_tokens", r.output_tokens) ||
-      is("output_tokens_from", r.output_tokens_from) || is("queue_ms", r.queue_ms) ||
-      is("first_byte_ms", r.first_byte_ms) || is("total_ms", r.total_ms) || is("bytes_in", r.bytes_in) ||
-      is("bytes_out", r.bytes_out) || is("policy", r.policy) || is("route_reason", r.route_reason) ||
-      is("candidates", r.candidates) || is("waited_ms", r.waited_ms) || is("signal_age_ms", r.signal_age_ms) ||
-      is("attempt", r.attempt) || is("expected_hit_tokens", r.expected_hit_tokens) ||
-      is("cached_tokens", r.cached_tokens) || is("scarcest", r.scarcest) || is("headroom", r.headroom);
+      is("prefill_worker", r.prefill_worker) || is("prefill_ms", r.prefill_ms) || is("from_peer", r.from_peer) ||
+      is("client", r.client) || is("route", r.route) || is("endpoint", r.endpoint) || is("stream", r.stream) ||
+      is("outcome", r.outcome) || is("status", r.status) || is("reason", r.reason) || is("refusal", r.refusal) ||
+      is("prompt_tokens", r.prompt_tokens) || is("prompt_tokens_from", r.prompt_tokens_from) ||
+      is("output_tokens", r.output_tokens) || is("output_tokens_from", r.output_tokens_from) ||
+      is("queue_ms", r.queue_ms) || is("first_byte_ms", r.first_byte_ms) || is("total_ms", r.total_ms) ||
+      is("bytes_in", r.bytes_in) || is("bytes_out", r.bytes_out) || is("policy", r.policy) ||
+      is("route_reason", r.route_reason) || is("candidates", r.candidates) || is("waited_ms", r.waited_ms) ||
+      is("signal_age_ms", r.signal_age_ms) || is("attempt", r.attempt) ||
+      is("expected_hit_tokens", r.expected_hit_tokens) || is("cached_tokens", r.cached_tokens) ||
+      is("scarcest", r.scarcest) || is("headroom", r.headroom);
   return fault;
 }
 

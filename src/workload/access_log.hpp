@@ -25,6 +25,7 @@ struct AccessLogRecord {
   std::string_view model;           ///< as the client named it
   std::string_view worker;          ///< the last worker tried; empty if none
   std::string_view prefill_worker;  ///< likewise, where prefill and decode are on separate workers
+  std::string_view from_peer;       ///< the peer that forwarded it here; empty: a client
   std::string_view client;          ///< whom fairness counts it for
   std::string_view endpoint;        ///< path without query
   bool stream = false;
@@ -45,6 +46,7 @@ struct AccessLogRecord {
   // The route receipt.
   std::string_view policy;
   std::string_view route_reason;
+  std::string_view route;       ///< why here or at a peer; empty where there are none
   std::string_view candidates;  ///< how many and how scored, as in the receipt's header
   double waited_ms = 0;
   std::optional<double> signal_age_ms;  ///< absent if no signal was used

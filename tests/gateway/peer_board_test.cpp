@@ -184,6 +184,21 @@ TEST(PeerShares, ADispatchIsCountedUntilItEndsHoweverItEnds) {
   EXPECT_EQ(row.sent_back, 1U);
 }
 
+TEST(PeerShares, TheWayIsWhatTheHeadOfAnAnswerTookBeyondWhatThePeerSays) {
+  Bench bench;
+  const WorkerId worker = bench.board->add(first, model, "m", served);
+  bench.answers(first, 2, peers::News{1, 1, 0, 0});
+  PeerBoard::Dispatch dispatch(*bench.board, worker);
+  bench.clock.advance(120ms);
+  dispatch.heard({{1, 2, 1, 1}, 2, 100ms});
+  EXPECT_EQ(bench.board->rows().front().forward_delay, 0ms) << "a stream has only begun";
+  bench.clock.advance(880ms);
+  dispatch.answered();
+  dispatch.end();
+  EXPECT_EQ(bench.board->rows().front().forward_delay, 10ms);
+  EXPECT_EQ(bench.board->rows().front().share.max_in_flight, 2) << "1 % of what it takes there: nothing is sent ahead";
+}
+
 TEST(PeerShares, SentBackWithoutNewsCountsAsFullUntilAskedAgain) {
   Bench bench;
   const WorkerId worker = bench.board->add(first, model, "m", served);

@@ -12,11 +12,9 @@ import json
 import os
 import pathlib
 import re
-import subprocess
-import sys
 
 from support import kit
-from support.chaos import TRUE_ENDS, UNNAMED, draw, play
+from support.chaos import TRUE_ENDS, UNNAMED, ChaosWorkers, draw, play
 from support.kit import case, equal, until
 from support.router import Emulator
 
@@ -34,26 +32,6 @@ LEAST_SHARE = 0.005  # of the measured requests, in each of the classes that mus
 kit.option("--requests", type=int, default=10_000, metavar="N", help="after as many to warm up; default: 10000")
 
 
-class ChaosWorkers:
-    """The misbehaving engines, in a process of their own."""
-
-    def __init__(self, world, count):
-        call = [sys.executable, "-m", "support.chaos_workers", str(count), str(SEED)]
-        self.process = subprocess.Popen(call, cwd=pathlib.Path(__file__).parent, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-        world.processes.append(self)
-        self.urls = [f"http://127.0.0.1:{port}" for port in json.loads(self.process.stdout.readline())]
-
-    def become(self, mood):
-        self.process.stdin.write(mood + "\n")
-        self.process.stdin.flush()
-        equal(self.process.stdout.readline().strip(), mood, "answer of the workers")
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-
-
 def keeps_what_is_freed(binary):
     """Whether the binary's allocator is a sanitizer's, whose memory says nothing of the router's."""
     data = binary.read_bytes()
@@ -68,7 +46,7 @@ class Url:
 class Run:
     def __init__(self, world):
         self.log_path = world.folder / "access.log"
-        self.workers = ChaosWorkers(world, 4)
+        self.workers = ChaosWorkers(world, 4, SEED)
         engine = Emulator(world, "m", "--output-tokens", "fixed:6")
         self.router = world.router(*map(Url, self.workers.urls), engine, flags=(*FLAGS, "--access-log", self.log_path))
         self.probes = self.counted()  # /ready and the like are counted, not logged

@@ -60,7 +60,7 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
   std::string line;
   for (int round = 0; round < 5000; ++round) {
     std::vector<std::string> texts;
-    for (int i = 0; i < 11; ++i) texts.push_back(hostile_text(random));
+    for (int i = 0; i < 13; ++i) texts.push_back(hostile_text(random));
     AccessLogRecord r;
     r.ts = some_whole(random);
     r.id = texts[0];
@@ -74,6 +74,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     r.policy = texts[8];
     r.route_reason = texts[9];
     r.candidates = texts[10];
+    r.route = texts[11];
+    r.from_peer = texts[12];
     r.stream = random.below(2) == 1;
     r.status = static_cast<int>(random.below(600));
     r.prompt_tokens = some_whole(random);
@@ -121,6 +123,8 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     EXPECT_EQ(back->policy, r.policy);
     EXPECT_EQ(back->route_reason, r.route_reason);
     EXPECT_EQ(back->candidates, r.candidates);
+    EXPECT_EQ(back->route, r.route);
+    EXPECT_EQ(back->from_peer, r.from_peer);
     EXPECT_EQ(back->waited_ms, r.waited_ms);
     EXPECT_EQ(back->signal_age_ms, r.signal_age_ms);
     EXPECT_EQ(back->attempt, r.attempt);

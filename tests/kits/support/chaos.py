@@ -2,10 +2,14 @@
 import asyncio
 import dataclasses
 import json
+import pathlib
 import random
 import socket
 import struct
+import subprocess
+import sys
 
+from .kit import equal
 from .streams import CHAT, COMPLETIONS, MESSAGES, RESPONSES
 
 PATIENCE_S = 30  # of one request; no request of the plan takes nearly as long
@@ -111,6 +115,26 @@ def message(plan):
     else:
         lines.append(f"Content-Length: {len(data)}")
     return "\r\n".join([*lines, "", ""]).encode() + data
+
+
+class ChaosWorkers:
+    """The misbehaving engines, in a process of their own."""
+
+    def __init__(self, world, count, seed):
+        call = [sys.executable, "-m", "support.chaos_workers", str(count), str(seed)]
+        self.process = subprocess.Popen(call, cwd=pathlib.Path(__file__).parent.parent, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        world.processes.append(self)
+        self.urls = [f"http://127.0.0.1:{port}" for port in json.loads(self.process.stdout.readline())]
+
+    def become(self, mood):
+        self.process.stdin.write(mood + "\n")
+        self.process.stdin.flush()
+        equal(self.process.stdout.readline().strip(), mood, "answer of the workers")
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
 
 
 class Leaves(Exception):

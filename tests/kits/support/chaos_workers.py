@@ -92,7 +92,7 @@ class Worker:
     async def _answer(self, reader, writer, request_line, fields, body):
         method, path = request_line[:2]
         if method == "GET":
-            known = {"/v1/models": {"object": "list", "data": [{"id": "m", "object": "model"}]}, "/health": {}}
+            known = {"/v1/models": {"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 32768}]}, "/health": {}}
             known = known.get(path)
             writer.write(json_answer({}, "404 Not Found") if known is None else json_answer(known))
             return await writer.drain()

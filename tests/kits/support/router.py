@@ -42,8 +42,8 @@ def free_port():
 
 
 class Router:
-    def __init__(self, binary, worker_urls, flags, folder):
-        self.port, self.admin_port = free_ports(2)
+    def __init__(self, binary, worker_urls, flags, folder, ports=None):
+        self.port, self.admin_port = ports or free_ports(2)
         self.url = f"http://127.0.0.1:{self.port}"
         self.log_path = pathlib.Path(folder) / f"router-{self.port}.log"
         call = [str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),
