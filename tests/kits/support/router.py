@@ -42,11 +42,13 @@ def free_port():
 
 
 class Router:
-    def __init__(self, binary, worker_urls, flags, folder, ports=None):
+    def __init__(self, binary, worker_urls, flags, folder, ports=None, host="127.0.0.1", before=()):
+        """`before`: words before the command, such as what takes it to a network of its own, where it is `host`."""
         self.port, self.admin_port = ports or free_ports(2)
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.host = host
+        self.url = f"http://{host}:{self.port}"
         self.log_path = pathlib.Path(folder) / f"router-{self.port}.log"
-        call = [str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),
+        call = [*before, str(binary), "serve", "--port", str(self.port), "--admin-port", str(self.admin_port),
                 *(["--worker-urls", *worker_urls] if worker_urls else []), *map(str, flags)]
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
@@ -67,7 +69,7 @@ class Router:
             return False
 
     def admin(self, path):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.admin_port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://{self.host}:{self.admin_port}{path}", timeout=10) as answer:
             return answer.read()
 
     def workers(self):
@@ -98,10 +100,10 @@ class Router:
 class Emulator:
     """`evenkeel emulate` on a free port, ready."""
 
-    def __init__(self, world, model, *flags):
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        call = [str(world.binary), "emulate", "--port", str(port), "--model", model,
+    def __init__(self, world, model, *flags, host="127.0.0.1", before=()):
+        self.port = port = free_port()
+        self.url = f"http://{host}:{port}"
+        call = [*before, str(world.binary), "emulate", "--port", str(port), "--model", model,
                 *(word for flag, value in EMULATOR_FLAGS.items() if flag not in flags for word in (flag, value)),
                 *map(str, flags)]
         with open(world.folder / f"emulator-{port}.log", "wb") as log:
