@@ -323,7 +323,8 @@ Result<ServeSettings> check(ServeSettings settings) {
   for (const Result<void>& one :
        {check_listeners(settings), check_header_names("client_key_headers", settings.client_key_headers),
         check_header_names("affinity_headers", settings.affinity_headers), check_origins(settings),
-        check_combinations(settings), check_workers(settings), check_models(settings), check_peers(settings)}) {
+        check_combinations(settings), check_workers(settings), check_models(settings), check_peers(settings),
+        check_pressure(settings)}) {
     if (!one) return tl::unexpected(one.error());
   }
   return settings;

@@ -16,4 +16,7 @@ inline constexpr std::string_view name_signs = "._:-[]";
 /// passed their checks.
 [[nodiscard]] Result<void> check_peers(ServeSettings& settings);
 
+/// Settings of pressure that have no effect, and roots that have no /proc. Looks at the disk.
+[[nodiscard]] Result<void> check_pressure(const ServeSettings& settings);
+
 }  // namespace evenkeel::config

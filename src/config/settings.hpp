@@ -147,6 +147,21 @@ struct RedlineSettings {
   bool operator==(const RedlineSettings&) const = default;
 };
 
+/// docs/pressure.md says what each is.
+struct PressureSettings {
+  std::string mode = "off";  ///< off, show, shed
+  std::string root = "/";
+  Duration interval = std::chrono::seconds(2);
+  std::string evidence = "thrash";  ///< thrash, swap
+  double swap_percent = 75;
+  double stall_percent = 10;
+  double swap_ins = 1000;  ///< pages a second
+  double iowait_percent = 50;
+  Duration hold = std::chrono::seconds(10);
+
+  bool operator==(const PressureSettings&) const = default;
+};
+
 /// Everything `evenkeel serve` can be told.
 struct ServeSettings {
   std::vector<WorkerSetting> workers;
@@ -171,6 +186,7 @@ struct ServeSettings {
   PrefixSettings prefix;
   RedlineSettings redline;
   PeerOptionSettings peer_options;
+  PressureSettings pressure;
   LimitSettings limits;
   std::int64_t kv_event_blocks = std::int64_t{1} << 17U;  ///< of each worker that publishes KV-cache events
   std::string access_log = "off";                         ///< a file, "-" for standard output, or "off"

@@ -279,6 +279,32 @@ vector<Setting<PeerOptionSettings>> peer_option_entries() {
   };
 }
 
+vector<Setting<PressureSettings>> pressure_entries() {
+  using P = PressureSettings;
+  return {
+      {"pressure", "mode", "--pressure", Text<P>{&P::mode, {"off", "show", "shed"}},
+       "Look at the pressure that this box is under, see docs/pressure.md; shed = and take nothing new on while its "
+       "memory thrashes"},
+      {"pressure", "root", "--pressure-root", Text<P>{&P::root, {}},
+       "Where /proc and /sys are: of the host, from inside a container, or recorded"},
+      {"pressure", "interval", "--pressure-interval", number<P, Duration>(&P::interval, 100ms, 1h),
+       "Between two looks"},
+      {"pressure", "evidence", "--pressure-evidence", Text<P>{&P::evidence, {"thrash", "swap"}},
+       "What shows, beside used swap, that memory is short: that tasks wait for it or pages come back from swap; or "
+       "nothing more"},
+      {"pressure", "swap_percent", "--pressure-swap-percent", number(&P::swap_percent, 0.0, 100.0),
+       "Used swap over it: short of memory"},
+      {"pressure", "stall_percent", "--pressure-stall-percent", number(&P::stall_percent, 0.0, 100.0),
+       "Share of 10 s in which a task waited for memory; over it: thrash"},
+      {"pressure", "swap_ins", "--pressure-swap-ins", number(&P::swap_ins, 0.0, 1e9),
+       "Pages a second that come back from swap; over it: thrash"},
+      {"pressure", "iowait_percent", "--pressure-iowait-percent", number(&P::iowait_percent, 0.0, 100.0),
+       "iowait over it is shown as busy, and does no more"},
+      {"pressure", "hold", "--pressure-hold", number<P, Duration>(&P::hold, 0s, day),
+       "How long the box must have been well before it takes requests again"},
+  };
+}
+
 vector<Setting<LimitSettings>> limit_entries() {
   using L = LimitSettings;
   constexpr Bytes gibibyte{1LL << 30U};
@@ -311,6 +337,7 @@ vector<Setting<ServeSettings>> whole_table() {
   lift(all, "prefix", &ServeSettings::prefix, prefix_entries());
   lift(all, "redline", &ServeSettings::redline, redline_entries());
   lift(all, "peer_options", &ServeSettings::peer_options, peer_option_entries());
+  lift(all, "pressure", &ServeSettings::pressure, pressure_entries());
   lift(all, "limits", &ServeSettings::limits, limit_entries());
   return all;
 }

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "config/load.hpp"
 #include "gateway/error_body.hpp"
+#include "gateway/pressure_page.hpp"
 
 namespace evenkeel::gateway {
 
@@ -189,6 +190,11 @@ std::string Admin::show_pool() const {
                      pool.bytes.value(), pool.oldest / std::chrono::milliseconds(1), pool.drain_per_s);
 }
 
+std::string Admin::show_pressure(Time now) const {
+  if (pressure_ == nullptr) return "{\"acts\":\"off\"}";
+  return pressure_json(pressure_->look(), pressure_->settings(), pressure_->worst_cgroups(), now);
+}
+
 Admin::Answer Admin::add_worker(const std::string& body) {
   constexpr std::array<std::string_view, 15> keys = {
       "kv_events",      "kv_events_replay", "url",        "name",  "models", "engine",
@@ -265,13 +271,14 @@ Admin::Answer Admin::change_worker(std::string_view name, const std::string& bod
                : Answer{404, error_text(fmt::format("there is no worker \"{}\"", name))};
 }
 
-Admin::Answer Admin::answer(const http::ServerRequest& request) {
+Admin::Answer Admin::answer(const http::ServerRequest& request, Time now) {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   std::string_view path = request.path;
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path == "/workers" && reads) return {200, list_workers()};
   if (path == "/workers" && request.method == "POST") return add_worker(request.body);
   if (path == "/pool" && reads) return {200, show_pool()};
+  if (path == "/pressure" && reads) return {200, show_pressure(now)};
   if (path == "/metrics" && reads) return {200, metrics_(), "text/plain; version=0.0.4; charset=utf-8"};
   if (path == "/health" && reads) return {200, "{\"status\":\"ok\"}"};
   constexpr std::string_view workers = "/workers/";
@@ -289,11 +296,12 @@ Admin::Answer Admin::answer(const http::ServerRequest& request) {
     if (!drain && request.method == "PATCH") return change_worker(name, request.body);
     return {405, error_text("a worker takes PATCH, DELETE, and POST .../drain")};
   }
-  return {404, error_text("here are /workers, /workers/{name}, /workers/{name}/drain, /pool, /metrics, /health")};
+  return {404,
+          error_text("here are /workers, /workers/{name}, /workers/{name}/drain, /pool, /pressure, /metrics, /health")};
 }
 
-http::Task<void> Admin::handle(http::Fiber&, const http::ServerRequest& request, http::Responder& responder) {
-  const Answer whole = answer(request);
+http::Task<void> Admin::handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder) {
+  const Answer whole = answer(request, fiber.loop().now());
   (void)co_await responder.send(whole.status, whole.type, whole.body);
 }
 

@@ -8,12 +8,19 @@
 
 namespace evenkeel::gateway {
 
-/// The operator's API: workers, the waiting pool, metrics. Runs on the control loop.
+class PressureWatch;
+
+/// The operator's API: workers, the waiting pool, the box, metrics. Runs on the control loop.
 class Admin {
  public:
-  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers,
+  /// `pressure` may be null: it is not looked at.
+  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers, const PressureWatch* pressure,
         std::function<std::string()> metrics)
-      : control_(control), dispatcher_(dispatcher), breakers_(breakers), metrics_(std::move(metrics)) {}
+      : control_(control),
+        dispatcher_(dispatcher),
+        breakers_(breakers),
+        pressure_(pressure),
+        metrics_(std::move(metrics)) {}
 
   http::Task<void> handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder);
 
@@ -23,15 +30,17 @@ class Admin {
     std::string body;
     std::string_view type = "application/json";
   };
-  [[nodiscard]] Answer answer(const http::ServerRequest& request);
+  [[nodiscard]] Answer answer(const http::ServerRequest& request, Time now);
   [[nodiscard]] std::string list_workers() const;
   [[nodiscard]] std::string show_pool() const;
+  [[nodiscard]] std::string show_pressure(Time now) const;
   [[nodiscard]] Answer add_worker(const std::string& body);
   [[nodiscard]] Answer change_worker(std::string_view name, const std::string& body);
 
   FleetControl& control_;
   dispatch::Dispatcher& dispatcher_;
   Breakers& breakers_;
+  const PressureWatch* pressure_;
   std::function<std::string()> metrics_;
 };
 

@@ -7,6 +7,7 @@
 
 #include "gateway/breakers.hpp"
 #include "gateway/forecast_keeper.hpp"
+#include "gateway/pressure_page.hpp"
 
 namespace evenkeel::gateway {
 
@@ -304,7 +305,8 @@ void append_forecast_file(std::string& out, const ForecastKeeper::Status& file, 
 
 std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispatcher, const Breakers& breakers,
                          const RankMarks& ranks, const observe::LogWriter* log, const ModelNames& models,
-                         const ForecastKeeper* forecasts, const KvSubscriber::Statuses& kv_events, Time now) {
+                         const ForecastKeeper* forecasts, const PressureWatch* pressure,
+                         const KvSubscriber::Statuses& kv_events, Time now) {
   std::string out;
   out.reserve(16384);
   append_one(out, shards, "evenkeel_connections", "gauge", "Client connections open.",
@@ -369,6 +371,7 @@ std::string metrics_page(const Shards& shards, const dispatch::Dispatcher& dispa
   append_kv_events(out, kv_events, dispatcher.workers());
   append_redline(out, dispatcher, models.all());
   append_forecasts(out, dispatcher.forecasts(), models.all());
+  if (pressure != nullptr) append_pressure(out, pressure->look());
   if (forecasts != nullptr) append_forecast_file(out, forecasts->status(), now);
   append_help(out, "evenkeel_log_lines_dropped_total", "counter", "Access-log lines the disk was too slow for.");
   append_sample(out, "evenkeel_log_lines_dropped_total", {}, log == nullptr ? 0 : static_cast<double>(log->dropped()));

@@ -15,6 +15,7 @@
 #include "gateway/kv_subscriber.hpp"
 #include "gateway/metrics_page.hpp"
 #include "gateway/peer_board.hpp"
+#include "gateway/pressure_watch.hpp"
 #include "gateway/shard.hpp"
 
 namespace evenkeel::gateway {
@@ -88,6 +89,12 @@ std::unique_ptr<PeerBoard> make_board(const config::ServeSettings& settings, dis
   return std::make_unique<PeerBoard>(settings, dispatcher, breakers, clock, std::move(self));
 }
 
+std::unique_ptr<PressureWatch> make_pressure_watch(const config::PressureSettings& settings,
+                                                   dispatch::Dispatcher& dispatcher) {
+  if (settings.mode == "off") return nullptr;
+  return std::make_unique<PressureWatch>(settings, [&dispatcher](bool sheds) { dispatcher.set_shedding(sheds); });
+}
+
 }  // namespace
 
 /// In the order in which they need each other; destroyed in reverse.
@@ -104,6 +111,7 @@ struct Router::Parts {
         forecasts(std::move(forecast_keeper)),
         breakers(settings.health, dispatcher, clock),
         kv_events(clock, [this](WorkerId worker) { dispatcher.forget_prefixes(worker); }),
+        pressure(make_pressure_watch(settings.pressure, dispatcher)),
         retries(settings.retry.budget),
         responses(static_cast<std::size_t>(settings.limits.remembered_responses)),
         peers(make_board(settings, dispatcher, breakers, clock)),
@@ -111,7 +119,7 @@ struct Router::Parts {
             settings, dispatcher, breakers, retries, responses, ranks, forecasts ? forecasts->salt() : salt_of(seed)} {
     shared.peers = peers.get();
     shared.metrics_page = [this] {
-      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(),
+      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(), pressure.get(),
                           kv_events.statuses(), clock.now());
     };
   }
@@ -131,6 +139,7 @@ struct Router::Parts {
   std::unique_ptr<ForecastKeeper> forecasts;  ///< null = off
   Breakers breakers;
   KvSubscriber kv_events;
+  std::unique_ptr<PressureWatch> pressure;  ///< null = off
   RetryBudget retries;
   ResponseOwners responses;
   RankMarks ranks;
@@ -181,6 +190,8 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
     parts->shared.access_log = parts->log.get();
   }
 
+  if (parts->pressure) parts->pressure->tick(parts->clock.now());  // before the first request comes
+
   auto address = http::resolve(settings.host, static_cast<std::uint16_t>(settings.port));
   if (!address) return tl::unexpected(address.error());
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
@@ -207,8 +218,8 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
     parts->forecasts->recall(parts->dispatcher,
                              [raw](const std::string& name) { return raw->control->model_id(name); });
   }
-  parts->admin =
-      std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->shared.metrics_page);
+  parts->admin = std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->pressure.get(),
+                                         parts->shared.metrics_page);
   const auto admin_address = http::resolve(settings.admin_host, static_cast<std::uint16_t>(settings.admin_port));
   if (!admin_address) return tl::unexpected(admin_address.error());
   http::ServerLimits admin_limits;
@@ -258,6 +269,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
     breakers.tick();
     watch_writers();
     if (forecasts) forecasts->tick(dispatcher, clock.now());
+    if (pressure) pressure->tick(clock.now());
   }
   spdlog::info("stopping: {} requests are open, they have {:.0f} s", shared.requests.load(),
                to_seconds(settings.drain_timeout));

@@ -19,6 +19,8 @@ self_name = "thor"
 quantization = "nvfp4"
 capacity_clamp = 64
 probe_interval = "2s"
+[pressure]
+mode = "shed"
 [[workers]]
 url = "http://a:1"
 [[peers]]

@@ -289,4 +289,19 @@ TEST(Redline, SettingsThatCannotWorkTogetherOrDoNothingAreRefused) {
   EXPECT_SAYS(of_text("[redline]\nheavy_tokens = 7\n" + worker), "no effect with redline.mode = off");
 }
 
+TEST(Pressure, SettingsWithoutEffectAndRootsWithoutAHostAreRefused) {
+  EXPECT_SAYS(of_text("[pressure]\nhold = 5\n"), "have no effect with pressure.mode = off (allowed with: show, shed)");
+  EXPECT_SAYS(of_text("[pressure]\nmode = \"shed\"\nevidence = \"swap\"\nswap_ins = 5\n"),
+              "have no effect with pressure.evidence = swap");
+  EXPECT_SAYS(of_text("[pressure]\nmode = \"show\"\nroot = \"/nowhere\"\n"),
+              "pressure.root \"/nowhere\" has no folder");
+  EXPECT_SAYS(of_text("[pressure]\nmode = \"on\"\n"), "(allowed: off, show, shed)");
+  EXPECT_SAYS(of_text("[[models]]\nname = \"m\"\nnever_shed = true\n" + worker),
+              "model \"m\": never_shed has no effect with pressure.mode = off (allowed with: shed)");
+  EXPECT_SAYS(of_text("[pressure]\nmode = \"show\"\nswap_percent = 101\n"), "pressure.swap_percent cannot be 101");
+  const std::string recorded = EVENKEEL_SOURCE_DIR "/tests/data/pressure/healthy";
+  const auto shows = of_text("[pressure]\nmode = \"show\"\nroot = \"" + recorded + "\"\n");
+  EXPECT_TRUE(shows) << why(shows);
+}
+
 }  // namespace evenkeel::config

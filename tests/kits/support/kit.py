@@ -85,9 +85,9 @@ class World:
         self.upstreams.append(upstream)
         return upstream
 
-    def router(self, *upstreams, flags=(), ready=True):
+    def router(self, *upstreams, flags=(), ready=True, ports=None):
         """A router in front of the upstreams (objects with a url), waited for until /ready says yes."""
-        router = Router(self.binary, [upstream.url for upstream in upstreams], flags, self.folder)
+        router = Router(self.binary, [upstream.url for upstream in upstreams], flags, self.folder, ports=ports)
         self.routers.append(router)
         until(lambda: router.answers("/ready" if ready else "/health"), "the router answers")
         if ready:  # /ready asks for one worker a model, the cases for all of them
