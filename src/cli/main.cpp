@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/calibrate.hpp"
 #include "cli/command_line.hpp"
 #include "cli/demo.hpp"
 #include "cli/emulate.hpp"
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   evenkeel::cli::add_serve(app, exit_code);
   evenkeel::cli::add_emulate(app, exit_code);
   evenkeel::cli::add_replay(app, exit_code);
+  evenkeel::cli::add_calibrate(app, exit_code);
   evenkeel::cli::add_demo(app, exit_code);
   evenkeel::cli::add_forecast(app, exit_code);
   evenkeel::cli::add_simulate(app, exit_code);

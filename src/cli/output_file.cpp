@@ -1,8 +1,11 @@
 #include "cli/output_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -15,6 +18,29 @@ namespace {
 
 tl::unexpected<Error> cannot_write(std::string_view flag, const std::string& path, int fault) {
   return failure(fmt::format("{}: cannot write {}: {}", flag, path, std::generic_category().message(fault)));
+}
+
+/// Where the new contents stand until they are whole.
+std::string beside(const std::string& path) { return fmt::format("{}.{}.new", path, getpid()); }
+
+Result<void> write_beside(std::string_view flag, const std::string& path, std::string_view contents) {
+  const std::string name = beside(path);
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file < 0) return cannot_write(flag, path, errno);
+  int fault = 0;
+  while (!contents.empty() && fault == 0) {
+    const ssize_t written = write(file, contents.data(), contents.size());
+    if (written >= 0) {
+      contents.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      fault = errno;
+    }
+  }
+  if (fault == 0 && (fchmod(file, 0644) != 0 || fsync(file) != 0)) fault = errno;
+  if (close(file) != 0 && fault == 0) fault = errno;
+  if (fault == 0) return {};
+  unlink(name.c_str());
+  return cannot_write(flag, path, fault);
 }
 
 }  // namespace
@@ -43,6 +69,22 @@ Result<void> write_output_file(std::string_view flag, const std::string& path, s
   file.close();
   if (!file) return cannot_write(flag, path, errno);
   return {};
+}
+
+Result<void> check_replaceable_file(std::string_view flag, const std::string& path) {
+  std::error_code ignored;
+  if (path.empty() || std::filesystem::is_directory(path, ignored)) return cannot_write(flag, path, EISDIR);
+  auto done = write_beside(flag, path, "");
+  if (done) unlink(beside(path).c_str());
+  return done;
+}
+
+Result<void> replace_output_file(std::string_view flag, const std::string& path, std::string_view contents) {
+  if (auto done = write_beside(flag, path, contents); !done) return done;
+  if (std::rename(beside(path).c_str(), path.c_str()) == 0) return {};
+  const int fault = errno;
+  unlink(beside(path).c_str());
+  return cannot_write(flag, path, fault);
 }
 
 }  // namespace evenkeel::cli

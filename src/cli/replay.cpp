@@ -1,6 +1,5 @@
 #include "cli/replay.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
+#include "cli/descriptors.hpp"
 #include "cli/output_file.hpp"
 #include "load/replay.hpp"
 #include "load/replay_json.hpp"
@@ -121,14 +121,6 @@ Error named_by_flags(Error error) {
        {"the synthetic workload", "--synthetic"},
        {"a synthetic workload", "--synthetic"}}};
   return {in_flags(std::move(error.message), flags)};
-}
-
-/// An open loop may hold far more connections than the usual 1024 descriptors.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 Result<load::ReplayReport> run(const Flags& flags, const workload::Trace& trace) {

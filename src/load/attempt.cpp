@@ -122,7 +122,9 @@ Task<void> read_stream(Fiber& fiber, ClientExchange& exchange, Attempt& attempt)
   while (true) {
     const auto [status, bytes] = co_await exchange.next();
     const Time now = fiber.loop().now();
-    if (status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now))) continue;
+    const bool more = status == ClientStatus::ok && !bytes.empty() && answer.feed(bytes, attempt.since_start(now));
+    if (attempt.on_content) attempt.on_content(answer.facts().content_events);
+    if (more) continue;
     const Ending ending = answer.end(status != ClientStatus::ok, attempt.since_start(now));
     count_tokens(answer.facts(), *attempt.record);
     if (ending == Ending::truncated && status != ClientStatus::ok && status != ClientStatus::broken) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/clock.hpp"
@@ -39,6 +40,8 @@ struct Attempt {
   Receipt receipt{};
   std::string trouble{};  ///< words, if it failed
   bool reconnected = false;
+  /// Told after each read of a stream how many events with content have come so far; may be empty.
+  std::function<void(std::int64_t events)> on_content{};
 
   [[nodiscard]] Duration since_start(Time now) const { return now - start; }
 };
