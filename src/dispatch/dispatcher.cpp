@@ -93,7 +93,16 @@ void Dispatcher::set_share(WorkerId id, const WorkerShare& share) {
 void Dispatcher::set_rate(WorkerId id, std::span<const fleet::RatePoint> points) {
   const fleet::RateCurve curve = fleet::RateCurve::of(points);
   const Turn turn(*this, ask::SetRate{id, curve.points()});
-  roster_.get(id).given_rate = curve.known() ? std::optional(curve) : std::nullopt;
+  WorkerRecord& record = roster_.get(id);
+  record.given_rate = curve.known() ? std::optional(curve) : std::nullopt;
+  record.given_rate_wrong = false;
+  record.judge_given_rate();
+}
+
+std::vector<fleet::RatePoint> Dispatcher::rate_points(WorkerId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto points = roster_.get(id).rate_curve().points();
+  return {points.begin(), points.end()};
 }
 
 void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {

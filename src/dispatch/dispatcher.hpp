@@ -98,8 +98,11 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// In place of set_max_in_flight() and report(), for a worker that is another router's. Values that cannot be are
   /// dropped whole.
   void set_share(WorkerId id, const WorkerShare& share);
-  /// What the worker does at each level, measured elsewhere. Without points what is learned here counts again.
+  /// What the worker does at each level, measured elsewhere. Without points what is learned here counts again; so it
+  /// does while a peer's points are off by more than a factor of two from what was last seen of it.
   void set_rate(WorkerId id, std::span<const fleet::RatePoint> points);
+  /// The curve that counts, given or learned: by level, at most 20 points.
+  [[nodiscard]] std::vector<fleet::RatePoint> rate_points(WorkerId id) const;
   /// Whether this box takes nothing on: its own workers, but not peers, then get no more requests than those that are
   /// never_shed. A request that nobody else could serve is refused as pressure: one that comes at once, one that waits
   /// after unroutable_wait.

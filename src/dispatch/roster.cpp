@@ -8,6 +8,8 @@ namespace evenkeel::dispatch {
 namespace {
 constexpr Duration observe_every = std::chrono::milliseconds(100);
 constexpr Duration history_span = std::chrono::seconds(20);
+constexpr double mostly = 0.9;  // share of requests' time whose tokens come as they are made
+constexpr double wrong_by = 2;  // factor between what a peer says of its rate and what is seen of it
 }  // namespace
 
 std::string_view to_string(WorkerState state) {
@@ -23,6 +25,14 @@ std::string_view to_string(WorkerState state) {
 
 bool WorkerRecord::serves(ModelId model) const {
   return std::find(spec.models.begin(), spec.models.end(), model) != spec.models.end();
+}
+
+void WorkerRecord::judge_given_rate() {
+  if (!given_rate || !spec.peer) return;
+  const auto seen = rate.latest();
+  if (!seen || seen->rate <= 0) return;
+  const double said = given_rate->at(seen->level);
+  given_rate_wrong = said > wrong_by * seen->rate || seen->rate > wrong_by * said;
 }
 
 std::uint32_t Roster::group_named(const std::string& name) {
@@ -43,6 +53,7 @@ WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
     record->foreign_requests = 0;  // of an engine that may have been replaced
     record->slots = 0;
     record->given_rate.reset();
+    record->given_rate_wrong = false;
     record->foreign_tokens = record->kv_capacity = Tokens();
     record->reported = Time::min();
     return *record;
@@ -60,10 +71,13 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
   const double seconds = to_seconds(now - worker.changed);
   if (worker.running > 0) {
     worker.running_seconds += seconds * static_cast<double>(worker.running);
+    worker.decoding_seconds += seconds * static_cast<double>(worker.decoding);
     worker.busy_seconds += seconds;
   }
   worker.changed = now;
-  worker.running = books_.load(worker.books).in_flight;
+  const fleet::Load load = books_.load(worker.books);
+  worker.running = load.in_flight;
+  worker.decoding = load.decoding;
   if (now - worker.observed < observe_every) return;
   const std::int64_t generated = books_.value(worker.books.generated_ever());
   if (worker.busy_seconds > 0) {
@@ -71,10 +85,12 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
     const double all = ours + worker.foreign_requests;
     const auto made = static_cast<double>(generated - worker.generated_before);
     // The engine shares its rate; what it did for others is taken to be in proportion.
-    worker.rate.observe(all, std::max(0.0, made) * all / ours, from_seconds(worker.busy_seconds));
+    const bool streams = worker.decoding_seconds >= mostly * worker.running_seconds;
+    worker.rate.observe(all, std::max(0.0, made) * all / ours, from_seconds(worker.busy_seconds), streams);
+    worker.judge_given_rate();
   }
   worker.generated_before = generated;
-  worker.running_seconds = worker.busy_seconds = 0;
+  worker.running_seconds = worker.busy_seconds = worker.decoding_seconds = 0;
   worker.observed = now;
 }
 

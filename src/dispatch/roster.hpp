@@ -28,6 +28,7 @@ struct WorkerRecord {
   fleet::WorkerBooks books;
   fleet::RateCurve rate;                       ///< learned
   std::optional<fleet::RateCurve> given_rate;  ///< counts instead
+  bool given_rate_wrong = false;               ///< a peer said it, and what is seen of it is another
   std::int64_t slots = 0;                      ///< as of WorkerView
   std::uint32_t group = 0;                     ///< as of WorkerView
   fleet::StepTime step_time;                   ///< as given; else that of its group counts
@@ -42,13 +43,19 @@ struct WorkerRecord {
   Time observed{};
   double running_seconds = 0;
   double busy_seconds = 0;
+  double decoding_seconds = 0;
   std::int64_t generated_before = 0;
   std::int64_t running = 0;
+  std::int64_t decoding = 0;
   std::deque<std::pair<Time, std::uint64_t>> ended_history;  // (when, leases ended until then), a few seconds
 
   [[nodiscard]] bool serves(ModelId model) const;
   [[nodiscard]] bool takes_requests() const { return state == WorkerState::routable || state == WorkerState::trial; }
-  [[nodiscard]] const fleet::RateCurve& rate_curve() const { return given_rate ? *given_rate : rate; }
+  [[nodiscard]] const fleet::RateCurve& rate_curve() const {
+    return given_rate && !given_rate_wrong ? *given_rate : rate;
+  }
+  /// What a peer says of its own rate counts until it is seen to be off by more than a factor of two.
+  void judge_given_rate();
   [[nodiscard]] std::int64_t limit() const { return state == WorkerState::trial ? 1 : spec.max_in_flight; }
 };
 

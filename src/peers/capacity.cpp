@@ -20,22 +20,11 @@ Capacity read_capacity(std::optional<std::string_view> said, std::int64_t clamp)
   return {static_cast<std::int64_t>(std::floor(*value)), {}};
 }
 
-bool CapacityPin::measured_anew(const Capacity& said, std::optional<std::int64_t> measured_at) const {
-  if (measured_at && pinned_->measured_at) return *measured_at > *pinned_->measured_at;
-  return *said.slots != pinned_->slots;
-}
-
 Capacity CapacityPin::admit(Capacity said, std::optional<std::int64_t> measured_at, const Fingerprint& now) {
-  if (!said.slots) return said;
-  if (!pinned_ || measured_anew(said, measured_at)) {
-    pinned_ = Pinned{*said.slots, measured_at, now, false};
-    return said;
-  }
-  pinned_->put_away = pinned_->put_away || definitely_changed(pinned_->with, now);
-  if (!pinned_->put_away) return said;
-  return {std::nullopt, fmt::format("capacity {} put away: it was measured with {}", pinned_->slots,
-                                    compare(pinned_->with, now).compatible ? "a model that was exchanged meanwhile"
-                                                                           : "another model")};
+  if (!said.slots || pin_.admit(*said.slots, measured_at, now)) return said;
+  const bool same_again = compare(pin_.measured_with(), now).compatible;
+  return {std::nullopt, fmt::format("capacity {} put away: it was measured with {}", *said.slots,
+                                    same_again ? "a model that was exchanged meanwhile" : "another model")};
 }
 
 }  // namespace evenkeel::peers

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "peers/fingerprint.hpp"
+#include "peers/pin.hpp"
 
 namespace evenkeel::peers {
 
@@ -22,24 +23,14 @@ inline constexpr std::int64_t default_capacity_clamp = 4096;
 /// Whole slots count: 2.7 is 2, and less than 1 is none.
 [[nodiscard]] Capacity read_capacity(std::optional<std::string_view> said, std::int64_t clamp = default_capacity_clamp);
 
-/// Ties a peer's capacity to what it was measured with: once something else is served there, the number is put away
-/// until a later measurement comes. It comes back neither with the old model nor by being said again.
+/// What a peer says of its capacity, while it was measured with what is served there.
 class CapacityPin {
  public:
-  /// What counts now. `measured_at` is the peer's own stamp of the measurement, larger is later; nothing: it gives
-  /// none, and then only another number is a new measurement.
+  /// What counts now. `measured_at` as of Pin::admit().
   [[nodiscard]] Capacity admit(Capacity said, std::optional<std::int64_t> measured_at, const Fingerprint& now);
 
  private:
-  struct Pinned {
-    std::int64_t slots = 0;
-    std::optional<std::int64_t> measured_at;
-    Fingerprint with;
-    bool put_away = false;
-  };
-  [[nodiscard]] bool measured_anew(const Capacity& said, std::optional<std::int64_t> measured_at) const;
-
-  std::optional<Pinned> pinned_;
+  Pin<std::int64_t> pin_;
 };
 
 }  // namespace evenkeel::peers

@@ -18,7 +18,13 @@ void Peer::forget_ended(Time now) {
   while (!ended_.empty() && ended_.front() < reach) ended_.pop_front();
 }
 
+std::int64_t Peer::slots(Time now) const {
+  const std::int64_t said = capacity_.slots.value_or(options_.uncalibrated_slots);
+  return now < believed_less_until_ ? std::min(said, served_when_denied_) : said;
+}
+
 void Peer::took(Duration here, Duration there) {
+  denied_ = 0;
   if (there <= Duration(0) || here < there) return;  // clocks that do not agree
   alive();
   const double weight = 1.0 / static_cast<double>(std::min<std::int64_t>(8, ++took_));
@@ -28,16 +34,33 @@ void Peer::took(Duration here, Duration there) {
 
 void Peer::sent_back(Time now) {
   alive();
-  if (news_.sequence > 0) return;  // its news said how full it is
-  foreign_ = std::max(foreign_, static_cast<double>(slots()));
+  if (news_.sequence > 0) {
+    deny(now);
+    return;  // its news said how full it is
+  }
+  foreign_ = std::max(foreign_, static_cast<double>(slots(now)));
   foreign_as_of_ = now;
+}
+
+void Peer::declined(Time now) {
+  alive();
+  ready_ = false;
+  next_probe_ = std::min(next_probe_, now);
+}
+
+/// One may have been on its way while a slot was taken or released; several are not.
+void Peer::deny(Time now) {
+  constexpr int chance = 2;
+  if (news_.active >= slots(now)) return;
+  served_when_denied_ = std::max<std::int64_t>({1, news_.active, denied_ == 0 ? 0 : served_when_denied_});
+  if (++denied_ > chance) believed_less_until_ = now + options_.probe_every;
 }
 
 bool Peer::probe_due(Time now, bool someone_waits) const {
   if (probing_since_) return false;
   if (now >= next_probe_) return true;
   const bool others_fill_it =
-      foreign(now) > 0 && static_cast<double>(open()) + foreign(now) >= static_cast<double>(slots());
+      foreign(now) > 0 && static_cast<double>(open()) + foreign(now) >= static_cast<double>(slots(now));
   return someone_waits && others_fill_it && now - foreign_as_of_ >= options_.fresh;
 }
 
@@ -56,10 +79,16 @@ void Peer::probe_answered(Time now, const Status& status) {
   probing_since_.reset();
   alive();
   seen_ = true;
+  answered_ = now;
   ready_ = status.ready;
+  busy_ = status.busy;
   theirs_ = status.fingerprint;
   compatibility_ = compare(ours_, theirs_);
   capacity_ = pin_.admit(read_capacity(status.capacity, options_.clamp), status.measured_at, status.fingerprint);
+  rates_ = read_rates(status.rates, options_.clamp);
+  if (!rates_.points.empty() && !rates_pin_.admit(rates_.points, status.rates_at, status.fingerprint)) {
+    rates_ = {{}, "rates put away: they were measured with another model"};
+  }
   if (status.news) return heard(now, *status.news);
   const double reported = status.running + status.waiting;
   if (!std::isfinite(reported) || status.running < 0 || status.waiting < 0) return;
@@ -82,10 +111,14 @@ void Peer::heard(Time now, const News& news) {
   foreign_as_of_ = now;
 }
 
-/// What nobody has renewed for two probes is unknown, and in nobody's way.
-double Peer::foreign(Time now) const {
-  const bool stale = now - foreign_as_of_ > 2 * options_.probe_every + options_.probe_timeout;
-  return stale ? 0 : foreign_;
+bool Peer::stale(Time said, Time now) const { return now - said > 2 * options_.probe_every + options_.probe_timeout; }
+
+/// What is stale is unknown, and in nobody's way.
+double Peer::foreign(Time now) const { return stale(foreign_as_of_, now) ? 0 : foreign_; }
+
+std::span<const fleet::RatePoint> Peer::rates(Time now) const {
+  if (!compatibility_.compatible || stale(answered_, now)) return {};
+  return rates_.points;
 }
 
 PeerShare Peer::share(Time now) const {
@@ -101,7 +134,7 @@ PeerShare Peer::share(Time now) const {
   }
   if (!share.why_not.empty()) return share;
   share.usable = true;
-  share.slots = slots();
+  share.slots = slots(now);
   share.foreign = foreign(now);
   const std::int64_t ours = std::max<std::int64_t>(0, share.slots - std::llround(share.foreign));
   share.max_in_flight = ours + std::min(ours, slots_about_to_be_free(now));

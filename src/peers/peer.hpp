@@ -4,12 +4,16 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "peers/capacity.hpp"
 #include "peers/fingerprint.hpp"
 #include "peers/news.hpp"
+#include "peers/pin.hpp"
+#include "peers/rates.hpp"
 
 namespace evenkeel::peers {
 
@@ -29,13 +33,16 @@ struct PeerOptions {
 
 /// What a probe brought.
 struct Status {
-  bool ready = false;  ///< its engine is well
+  bool ready = false;  ///< its engine is well, and it takes requests on
+  bool busy = false;   ///< its host is, as it says; shown, never a reason to pass it by
   Fingerprint fingerprint;
   std::optional<std::string> capacity;      ///< as it stands in the answer
   std::optional<std::int64_t> measured_at;  ///< the peer's stamp of when that was measured
   double running = 0;                       ///< requests by the gauges of its engine
   double waiting = 0;
-  std::optional<News> news;  ///< if it is of our kind: then the gauges are not looked at
+  std::optional<News> news;              ///< if it is of our kind: then the gauges are not looked at
+  std::vector<fleet::RatePoint> rates;   ///< what it does at each level, if it says so
+  std::optional<std::int64_t> rates_at;  ///< the peer's stamp of when these were measured, or begun to be
 };
 
 /// What may be used of a peer now.
@@ -74,8 +81,13 @@ class Peer {
   void took(Duration here, Duration there);
   /// It answered, no matter what: it lives.
   void alive() { lost_ = 0; }
-  /// It sent a dispatch of ours back as it had no slot. With no news in it, it counts as full until the next probe.
+  /// It sent a dispatch of ours back as it had no slot; its news, if any, was heard before. Without news it counts as
+  /// full until the next probe. If it does so again and again, serving none between, while by its own account it has
+  /// slots left, it has no more than what it serves then: for as long as from one probe to the next.
   void sent_back(Time now);
+  /// It refused a dispatch of ours as one that takes nothing on: it is left alone until a probe, due now, says
+  /// otherwise.
+  void declined(Time now);
 
   // --- what it says ---
   /// Whether a probe should be sent: one at a time, every so often, and at once when a request waits only because of
@@ -87,16 +99,24 @@ class Peer {
   void heard(Time now, const News& news);
 
   [[nodiscard]] PeerShare share(Time now) const;
+  /// What it says it does at each level, while that was measured with what it serves now and is renewed with the
+  /// probes; else nothing. Valid until the next answer of a probe.
+  [[nodiscard]] std::span<const fleet::RatePoint> rates(Time now) const;
+  [[nodiscard]] bool busy() const { return busy_; }
   [[nodiscard]] std::int64_t open() const { return static_cast<std::int64_t>(open_.size()); }
   [[nodiscard]] const std::string& capacity_note() const { return capacity_.note; }
+  [[nodiscard]] const std::string& rates_note() const { return rates_.note; }
   /// One way, by what requests took; 0 until some have.
   [[nodiscard]] Duration forward_delay() const { return from_seconds(way_s_); }
 
  private:
-  [[nodiscard]] std::int64_t slots() const { return capacity_.slots.value_or(options_.uncalibrated_slots); }
+  [[nodiscard]] std::int64_t slots(Time now) const;
   [[nodiscard]] double foreign(Time now) const;
   [[nodiscard]] std::int64_t slots_about_to_be_free(Time now) const;
   void forget_ended(Time now);
+  void deny(Time now);
+  /// Whether what was said then is too old to be believed: nobody has renewed it for two probes.
+  [[nodiscard]] bool stale(Time said, Time now) const;
 
   Fingerprint ours_;
   PeerOptions options_;
@@ -112,9 +132,17 @@ class Peer {
   Compatibility compatibility_;
   CapacityPin pin_;
   Capacity capacity_;
+  Pin<std::vector<fleet::RatePoint>> rates_pin_;
+  PublishedRates rates_;
+  Time answered_{};  ///< when a probe was last
+  bool busy_ = false;
   News news_;
   double foreign_ = 0;
   Time foreign_as_of_{};
+
+  int denied_ = 0;  ///< dispatches that came back in a row though it says that it has slots
+  std::int64_t served_when_denied_ = 0;
+  Time believed_less_until_{};
 
   double way_s_ = 0;      ///< mean of one way
   double service_s_ = 0;  ///< mean of what a request takes there

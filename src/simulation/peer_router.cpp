@@ -7,15 +7,19 @@ namespace evenkeel::simulation {
 
 namespace {
 
-constexpr ModelId shared{1};  ///< what clients ask for: served here or by a peer
-constexpr ModelId own{2};     ///< the same, but of the own engine alone: what peers ask for
-
 dispatch::DispatcherOptions dispatcher_options(const PeerRouterOptions& of) {
   dispatch::DispatcherOptions options;
   options.pool_requests = of.pool_requests;
   options.pool_timeout = of.pool_timeout;
   options.mean_output = of.mean_output;
   return options;
+}
+
+peers::RouteReason reason_named(std::string_view name) {
+  for (const peers::RouteReason reason : peers::all_route_reasons) {
+    if (peers::to_string(reason) == name) return reason;
+  }
+  return peers::RouteReason::none;
 }
 
 /// The rates of a box at the levels that a curve keeps apart, flat above its slots.
@@ -59,7 +63,8 @@ PeerRouter::PeerRouter(PeerWorld& world, std::size_t box, std::unique_ptr<routin
     const Box& of = world.boxes()[other];
     dispatch::WorkerSpec spec;
     spec.name = std::to_string(other);
-    spec.models = here ? std::vector{shared, own} : std::vector{shared};
+    spec.models = {options.model};
+    spec.peer = !here;
     spec.max_in_flight = static_cast<std::int64_t>(here ? of.slots() : 0);
     Far& far = far_.emplace_back();
     far.worker = dispatcher_.add_worker(std::move(spec));
@@ -68,7 +73,9 @@ PeerRouter::PeerRouter(PeerWorld& world, std::size_t box, std::unique_ptr<routin
       far.peer =
           std::make_unique<peers::Peer>(peers::Fingerprint{"m", 4096, "vllm", "none", {}, {}, {}, {}}, options.peers);
   }
-  set_shedding(false);
+  if (!hosts()) return;
+  dispatcher_.set_state(far_[box].worker, dispatch::WorkerState::routable);
+  says_.capacity = std::to_string(world.boxes()[box].slots());
 }
 
 PeerRouter::~PeerRouter() {
@@ -77,11 +84,7 @@ PeerRouter::~PeerRouter() {
   open_.clear();
 }
 
-void PeerRouter::set_shedding(bool sheds) {
-  sheds_ = sheds;
-  dispatcher_.set_state(far_[box_].worker,
-                        hosts() && !sheds ? dispatch::WorkerState::routable : dispatch::WorkerState::unroutable);
-}
+void PeerRouter::set_shedding(bool sheds) { dispatcher_.set_shedding(sheds); }
 
 void PeerRouter::meet() {
   for (std::size_t box = 0; box < far_.size(); ++box) {
@@ -112,8 +115,15 @@ void PeerRouter::ask(std::size_t id, std::size_t from) {
   open.arrived = world_.now();
   open.queued.reset();
   dispatch::Submission what;
-  what.model = from == box_ ? shared : own;
+  what.model = options_.model;
   what.client = ClientKey{world_.request(id).client};
+  what.never_shed = world_.request(id).never_shed;
+  what.excluded = open.excluded;
+  what.returned = open.returned;
+  what.from_peer = from != box_;
+  // What was sent ahead may wait, one for each slot.
+  what.at_once = from != box_ && !(world_.request(id).ahead &&
+                                   arrivals_waiting_ < static_cast<std::int64_t>(world_.boxes()[box_].slots()));
   if (const auto only = world_.request(id).only; only && from == box_) {
     for (const Far& far : far_) {
       if (far.worker.value != *only) what.excluded.add(far.worker);
@@ -128,6 +138,7 @@ void PeerRouter::ask(std::size_t id, std::size_t from) {
 }
 
 void PeerRouter::submit(std::size_t id) {
+  open_[id].came = world_.now();
   ask(id, box_);
   probe_who_is_due();
 }
@@ -138,7 +149,7 @@ void PeerRouter::granted(std::size_t id, dispatch::Granted granted) {
   const bool waited = open.queued.has_value();
   open.queued.reset();
   open.lease = std::move(granted.lease);
-  if (open.from == box_) world_.request(id).reason = reason_for(to);
+  if (open.from == box_) world_.request(id).reason = reason_named(granted.receipt.route);
   if (to != box_) return forward(id, open, to);
   if (open.from != box_) {
     origins_.began(open.from);
@@ -151,21 +162,10 @@ void PeerRouter::granted(std::size_t id, dispatch::Granted granted) {
   world_.to_engine(box_, id);
 }
 
-peers::RouteReason PeerRouter::reason_for(std::size_t to) const {
-  peers::Placed placed;
-  placed.here = to == box_;
-  placed.hosts = hosts();
-  placed.shedding = sheds_;
-  placed.here_before = serving_;
-  placed.peers_usable =
-      std::count_if(far_.begin(), far_.end(), [](const Far& far) { return far.peer && far.share.usable; });
-  return peers::reason_of(placed);
-}
-
 void PeerRouter::refused(std::size_t id, dispatch::Refused refused) {
   if (leaving_) return;
   refusal_ = refused;
-  if (open_.at(id).from != box_) return;  // arrive() sends it back
+  if (open_.at(id).from != box_) return send_back(id, refused.why);
   open_.erase(id);
   world_.refuse(id);
 }
@@ -183,34 +183,42 @@ void PeerRouter::forward(std::size_t id, Open& open, std::size_t to) {
 void PeerRouter::arrive(std::size_t id, std::size_t from) {
   if (world_.request(id).cancelled) return;
   ask(id, from);
-  const Open& open = open_.at(id);
-  if (open.lease.open()) return;
-  const bool may_wait = open.queued && world_.request(id).ahead &&
-                        arrivals_waiting_ < static_cast<std::int64_t>(world_.boxes()[box_].slots());
-  if (!may_wait) return send_back(id);
+  const auto open = open_.find(id);
+  if (open == open_.end() || open->second.lease.open()) return;  // it went back, or is served
   ++arrivals_waiting_;
   origins_.began(from);
 }
 
-void PeerRouter::send_back(std::size_t id) {
+void PeerRouter::send_back(std::size_t id, fleet::Refusal why) {
   const auto open = open_.find(id);
-  if (open->second.queued) dispatcher_.cancel(*open->second.queued);
   const std::size_t from = open->second.from;
+  if (open->second.queued) {
+    --arrivals_waiting_;
+    origins_.ended(from);
+  }
   open_.erase(open);
   world_.after(world_.network().forward_delay,
-               [this, id, from, news = news_for(from)] { at(from).sent_back(id, box_, news); });
+               [this, id, from, why, news = news_for(from)] { at(from).sent_back(id, box_, why, news); });
 }
 
-void PeerRouter::sent_back(std::size_t id, std::size_t from, const std::optional<peers::News>& news) {
+void PeerRouter::sent_back(std::size_t id, std::size_t from, fleet::Refusal why,
+                           const std::optional<peers::News>& news) {
   peers::Peer& peer = *far_[from].peer;
   if (news) peer.heard(world_.now(), *news);
-  peer.sent_back(world_.now());
+  if (why == fleet::Refusal::pressure) {
+    peer.declined(world_.now());
+  } else {
+    peer.sent_back(world_.now());
+  }
   refresh(from);
-  const auto open = open_.find(id);
-  if (open == open_.end()) return;  // cancelled meanwhile
-  peer.ended(open->second.dispatched, world_.now());
+  const auto at_hand = open_.find(id);
+  if (at_hand == open_.end()) return;  // cancelled meanwhile
+  Open& open = at_hand->second;
+  peer.ended(open.dispatched, world_.now());
   world_.request(id).hops = 0;  // it is here again
-  open->second.lease.end(fleet::Outcome::back_pressure);
+  open.returned = {open.lease.request(), open.came};
+  if (why != fleet::Refusal::no_slot) open.excluded.add(far_[from].worker);
+  open.lease.end(fleet::Outcome::back_pressure);
   ask(id, box_);
   probe_who_is_due();
 }
@@ -296,9 +304,14 @@ std::optional<peers::News> PeerRouter::news_for(std::size_t box) {
 
 peers::Status PeerRouter::status(std::size_t to) {
   peers::Status status;
-  status.ready = hosts() && !sheds_;
-  status.fingerprint = {"m", 4096, "vllm", "none", {}, {}, {}, {}};
-  if (hosts()) status.capacity = std::to_string(world_.boxes()[box_].slots());
+  status.ready = hosts() && !dispatcher_.sheds();
+  status.busy = says_.busy;
+  status.fingerprint = {says_.served_id, 4096, "vllm", "none", {}, {}, {}, {}};
+  status.capacity = says_.capacity;
+  status.measured_at = status.rates_at = says_.measured_at;
+  if (!options_.known_rates && options_.exchange == Exchange::books && hosts()) {
+    status.rates = dispatcher_.rate_points(far_[box_].worker);
+  }
   status.running = hosts() ? world_.gauge(box_) : 0;
   status.news = news_for(to);
   return status;
@@ -345,6 +358,11 @@ void PeerRouter::probe(std::size_t to) {
 void PeerRouter::refresh(std::size_t box) {
   Far& far = far_[box];
   const peers::PeerShare share = far.peer->share(world_.now());
+  const auto rates = far.peer->rates(world_.now());
+  if (!options_.known_rates && !std::equal(rates.begin(), rates.end(), far.rates.begin(), far.rates.end())) {
+    far.rates.assign(rates.begin(), rates.end());
+    dispatcher_.set_rate(far.worker, rates);
+  }
   const peers::PeerShare before = std::exchange(far.share, share);
   if (share == before) return;
   if (share.usable) dispatcher_.set_share(far.worker, {share.slots, share.max_in_flight, share.foreign});

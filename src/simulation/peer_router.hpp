@@ -17,6 +17,7 @@ struct PeerRouterOptions {
   Exchange exchange = Exchange::books;
   bool known_rates = true;   ///< rates and mean output are given; else learned from nothing
   double mean_output = 256;  ///< as of DispatcherOptions
+  ModelId model{1};          ///< that clients ask for
   std::size_t pool_requests = 2048;
   Duration pool_timeout = std::chrono::minutes(60);
   peers::PeerOptions peers;
@@ -27,7 +28,8 @@ struct PeerRouterOptions {
 /// missing.
 ///
 /// A request that came from another router is for the own engine alone. If that has no slot for it, it goes back with
-/// the load that it found; it may wait here only where the sender sends ahead, one for each slot.
+/// the load that it found, to where it stood among those that wait; it may wait here only where the sender sends ahead,
+/// one for each slot.
 class PeerRouter final : public BoxRouter {
  public:
   PeerRouter(PeerWorld& world, std::size_t box, std::unique_ptr<routing::Policy> policy, std::uint64_t seed,
@@ -47,14 +49,23 @@ class PeerRouter final : public BoxRouter {
   // What other routers say to this one.
   void token_came(std::size_t request);
   void answered(std::size_t request, std::size_t from, Duration there, const std::optional<peers::News>& news);
-  void sent_back(std::size_t request, std::size_t from, const std::optional<peers::News>& news);
+  /// Unserved: without a slot it goes on waiting here, refused for another reason it is tried elsewhere.
+  void sent_back(std::size_t request, std::size_t from, fleet::Refusal why, const std::optional<peers::News>& news);
   void heard(std::size_t from, const peers::News& news);
   [[nodiscard]] peers::Status status(std::size_t to);
   /// Probes all peers at once and waits for them, as a router does before it serves. Once, when all routers stand.
   void meet();
 
-  /// Its own engine takes nothing on, of anybody.
+  /// Its own engine takes nothing on, of anybody, but for what is never shed.
   void set_shedding(bool sheds);
+  /// What it tells its peers of itself from now on, in place of the truth or of what is told at first.
+  struct Says {
+    std::string served_id = "m";
+    std::optional<std::string> capacity;  ///< none: not calibrated
+    std::optional<std::int64_t> measured_at;
+    bool busy = false;  ///< its host is
+  };
+  [[nodiscard]] Says& says() { return says_; }
   [[nodiscard]] const dispatch::Dispatcher& dispatcher() const { return dispatcher_; }
   [[nodiscard]] const peers::Peer& peer(std::size_t box) const { return *far_[box].peer; }
   /// The last refusal, for its time to come back.
@@ -67,13 +78,17 @@ class PeerRouter final : public BoxRouter {
     std::size_t from = 0;  ///< box whose router sent it; this one: a client did
     fleet::Lease lease;
     std::optional<RequestId> queued;
-    Time arrived{};     ///< here
-    Time dispatched{};  ///< from here to a peer
+    Time came{};                  ///< here, at first
+    Time arrived{};               ///< here, or back here
+    Time dispatched{};            ///< from here to a peer
+    dispatch::Excluded excluded;  ///< boxes that refused it
+    std::optional<dispatch::Returned> returned;
   };
   struct Far {
     std::unique_ptr<peers::Peer> peer;  ///< none for this box itself
     WorkerId worker;
     peers::PeerShare share;  ///< as the dispatcher has it
+    std::vector<fleet::RatePoint> rates;
   };
 
   [[nodiscard]] bool hosts() const { return world_.boxes()[box_].slots() > 0; }
@@ -84,13 +99,12 @@ class PeerRouter final : public BoxRouter {
   void forward(std::size_t request, Open& open, std::size_t to);
   /// Ends a request that this router's own engine served or was to serve.
   void leave_engine(Open& open, std::int64_t tokens, fleet::Outcome outcome);
-  void send_back(std::size_t request);
+  void send_back(std::size_t request, fleet::Refusal why);
   void tell_release(std::size_t but);
   void probe_who_is_due();
   void probe(std::size_t to);
   void refresh(std::size_t box);
   [[nodiscard]] std::optional<peers::News> news_for(std::size_t box);
-  [[nodiscard]] peers::RouteReason reason_for(std::size_t to) const;
 
   PeerWorld& world_;
   const std::size_t box_;
@@ -102,7 +116,7 @@ class PeerRouter final : public BoxRouter {
   std::int64_t arrivals_waiting_ = 0;  ///< from peers, for a slot of it
   std::unordered_map<std::size_t, Open> open_;
   std::optional<dispatch::Refused> refusal_;
-  bool sheds_ = false;
+  Says says_;
   bool leaving_ = false;  ///< being destroyed: what becomes of requests concerns nobody
 };
 

@@ -29,13 +29,14 @@ PeerWorld::PeerWorld(std::vector<Box> boxes, Network network) : boxes_(std::move
 PeerWorld::~PeerWorld() = default;
 
 std::size_t PeerWorld::submit(std::size_t box, std::int64_t tokens, std::uint64_t client,
-                              std::optional<std::size_t> only) {
+                              std::optional<std::size_t> only, bool never_shed) {
   const std::size_t id = requests_.size();
   PeerRequest& request = requests_.emplace_back();
   request.entered = box;
   request.tokens = tokens;
   request.client = client;
   request.only = only;
+  request.never_shed = never_shed;
   request.submitted = now();
   ++open_;
   routers_[box]->submit(id);

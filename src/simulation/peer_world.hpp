@@ -35,6 +35,7 @@ struct PeerRequest {
   std::int64_t tokens = 0;
   std::uint64_t client = 0;
   std::optional<std::size_t> only;  ///< box that alone may serve it
+  bool never_shed = false;
   Time submitted{};
   std::optional<Time> started;  ///< when an engine began to serve it
   std::optional<Time> ended;    ///< when the client had it all
@@ -79,7 +80,7 @@ class PeerWorld final : private engine::EngineSink {
 
   // --- for whoever runs the experiment ---
   std::size_t submit(std::size_t box, std::int64_t tokens, std::uint64_t client = 1,
-                     std::optional<std::size_t> only = {});
+                     std::optional<std::size_t> only = {}, bool never_shed = false);
   /// To the engine, past all routers.
   std::size_t submit_direct(std::size_t box, std::int64_t tokens);
   void cancel(std::size_t request);

@@ -75,5 +75,57 @@ TEST(Rate, ThatIsGivenCountsUntilItIsTakenBack) {
   EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 100, 10);
 }
 
+/// Streams at 100 tokens a second for so long.
+void stream(Desk& desk, Slip& slip, int tenths) {
+  for (int i = 0; i < tenths; ++i) {
+    slip.lease.generated(Tokens(10));
+    desk.pass(milliseconds(100));
+  }
+}
+
+TEST(Rate, ThatAPeerSaysCountsWhileItIsNotFarFromWhatIsSeen) {
+  Desk desk;
+  WorkerSpec spec{"far", {model_a}, 0};
+  spec.peer = true;
+  const WorkerId far = desk.dispatcher.add_worker(spec);
+  desk.dispatcher.set_state(far, WorkerState::routable);
+  desk.dispatcher.set_share(far, {4, 4, 0});
+  const auto said = [&](double rate) { desk.dispatcher.set_rate(far, std::array{fleet::RatePoint{1, rate}}); };
+  const auto counts = [&] { return desk.dispatcher.workers()[0].rate; };
+  said(1e6);
+  EXPECT_EQ(counts(), 1e6) << "nothing was seen of it";
+  const auto slip = desk.submit(asking());
+  stream(desk, *slip, 30);
+  EXPECT_NEAR(counts(), 100, 10);
+  EXPECT_NEAR(desk.dispatcher.rate_points(far).at(0).rate, 100, 10);
+  said(1e6);
+  EXPECT_NEAR(counts(), 100, 10) << "and saying it again does not help";
+  said(140);
+  EXPECT_EQ(counts(), 140);
+  said(40);
+  EXPECT_NEAR(counts(), 100, 10);
+}
+
+TEST(Rate, ThatIsGivenForAnOwnWorkerCountsWhateverIsSeen) {
+  Desk desk;
+  const WorkerId one = desk.worker("one", 4);
+  desk.dispatcher.set_rate(one, std::array{fleet::RatePoint{1, 1000}});
+  const auto slip = desk.submit(asking());
+  stream(desk, *slip, 30);
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 1000);
+}
+
+TEST(Rate, OfAWorkerThatSlowsIsFollowedWhereTokensStream) {
+  Desk desk;
+  desk.worker("one", 4);
+  const auto slip = desk.submit(asking());
+  stream(desk, *slip, 300);
+  for (int i = 0; i < 50; ++i) {
+    slip->lease.generated(Tokens(2));
+    desk.pass(milliseconds(100));
+  }
+  EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 20, 3);
+}
+
 }  // namespace
 }  // namespace evenkeel::dispatch

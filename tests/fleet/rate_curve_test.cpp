@@ -18,8 +18,8 @@ using std::chrono::seconds;
 /// A worker that saturates: rises nearly in proportion, then bends towards 400 a second.
 double truth(double running) { return 400 * running / (running + 7); }
 
-void watch(RateCurve& curve, double running, double rate, int tenths) {
-  for (int i = 0; i < tenths; ++i) curve.observe(running, rate * 0.1, milliseconds(100));
+void watch(RateCurve& curve, double running, double rate, int tenths, bool as_it_was_done = false) {
+  for (int i = 0; i < tenths; ++i) curve.observe(running, rate * 0.1, milliseconds(100), as_it_was_done);
 }
 
 TEST(RateCurve, KnowsNothingBeforeItSawAnything) {
@@ -132,6 +132,76 @@ TEST(RateCurve, TakesLevelsAboveItsLastGroup) {
   watch(curve, 5000, 900, 10);
   EXPECT_NEAR(curve.at(5000), 900, 1e-9);
   EXPECT_NEAR(curve.at(2500), 450, 1e-9);
+}
+
+/// As two boxes were measured: so much with one, so much with two.
+RateCurve streamed() {
+  RateCurve curve;
+  watch(curve, 1, 49.24, 600, true);
+  watch(curve, 2, 87.82, 600, true);
+  return curve;
+}
+
+TEST(RateCurve, OfAWorkerThatChangedFollowsWithinFiveSecondsAndAtAllLevels) {
+  for (const double factor : {0.25, 0.4, 2.5, 4.0}) {
+    RateCurve curve = streamed();
+    watch(curve, 2, 87.82 * factor, 47, true);
+    EXPECT_NEAR(curve.at(2) / (87.82 * factor), 1, 0.01) << factor;
+    EXPECT_NEAR(curve.at(1) / (49.24 * factor), 1, 0.05) << factor;
+    watch(curve, 1, 30, 30, true);  // not what that came to
+    EXPECT_NEAR(curve.at(1), 30, std::abs(49.24 * factor - 30) / 3) << factor;
+  }
+}
+
+TEST(RateCurve, OfAWorkerThatChangedLittleOrForAMomentIsTheMean) {
+  RateCurve little = streamed();
+  watch(little, 2, 87.82 * 0.6, 47, true);
+  EXPECT_GT(little.at(2), 80);
+  RateCurve moment = streamed();
+  for (int i = 0; i < 10; ++i) {
+    watch(moment, 2, 87.82 / 4, 20, true);
+    watch(moment, 2, 87.82, 20, true);
+  }
+  EXPECT_GT(moment.at(2), 50);
+  EXPECT_NEAR(moment.at(1), 49.24, 1e-9);
+}
+
+TEST(RateCurve, IsNotLearnedAnewFromAWorkerThatHangs) {
+  RateCurve curve = streamed();
+  watch(curve, 2, 0, 100, true);
+  watch(curve, 2, 87.82, 20, true);
+  EXPECT_GT(curve.at(2), 60);
+}
+
+TEST(RateCurve, IsNotLearnedAnewFromWhatIsToldWhenRequestsEnd) {
+  RateCurve curve;
+  for (int i = 0; i < 20; ++i) {  // twenty seconds of nothing, and then all of it
+    watch(curve, 2, 0, 200);
+    watch(curve, 2, 201 * 87.82, 1);
+  }
+  EXPECT_NEAR(curve.at(2), 87.82, 25) << "by the half-life, the last twenty seconds weigh more";
+}
+
+TEST(RateCurve, IsNotLearnedAnewFromNoise) {
+  RateCurve curve;
+  Random random(17);
+  for (int i = 0; i < 100'000; ++i) {
+    double lump = 0;
+    for (int part = 0; part < 4; ++part) lump += random.exponential(8.782 / 4);
+    curve.observe(2, lump, milliseconds(100), true);
+    if (i > 1000) {
+      ASSERT_NEAR(curve.at(2), 87.82, 0.2 * 87.82) << i;
+    }
+  }
+}
+
+TEST(RateCurve, SaysWhatItSawLast) {
+  RateCurve curve = streamed();
+  ASSERT_TRUE(curve.latest().has_value());
+  EXPECT_EQ(curve.latest()->level, 2);
+  EXPECT_NEAR(curve.latest()->rate, 87.82, 1e-9);
+  watch(curve, 8, 200, 5);
+  EXPECT_FALSE(curve.latest().has_value()) << "half a second is little";
 }
 
 }  // namespace

@@ -77,5 +77,12 @@ TEST(PeersR8, WhatIsNotKnownIsNoEvidenceOfAnotherModel) {
   EXPECT_EQ(pin.admit({4, {}}, 100, Fingerprint{}).slots, 4);
 }
 
+TEST(PeersR8, AStampWhereThereWasNoneIsANewMeasurement) {
+  CapacityPin pin;
+  EXPECT_EQ(pin.admit({4, {}}, std::nullopt, serving("a")).slots, 4);
+  EXPECT_FALSE(pin.admit({4, {}}, std::nullopt, serving("b")).slots.has_value());
+  EXPECT_EQ(pin.admit({4, {}}, 100, serving("b")).slots, 4);
+}
+
 }  // namespace
 }  // namespace evenkeel::peers

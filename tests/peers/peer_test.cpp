@@ -266,5 +266,49 @@ TEST(Peer, ThatSendsARequestBackIsFullUntilItSaysOtherwise) {
   EXPECT_EQ(peer.share(at(1.4)).max_in_flight, 2);
 }
 
+TEST(PeersR7, APeerThatSaysItHasSlotsAndSendsAllBackHasAsManyAsItServes) {
+  Peer peer(same());
+  Status liar = well(0);
+  liar.capacity = "64";
+  liar.news = News{1, 1, 0, 0};
+  probe(peer, 0, 0, liar);
+  ASSERT_EQ(peer.share(at(0)).max_in_flight, 64);
+  const auto comes_back = [&](std::uint64_t number, std::int64_t active) {
+    peer.heard(at(1), {1, number, active, active});
+    peer.sent_back(at(1));
+  };
+  comes_back(2, 1);
+  comes_back(3, 2);
+  EXPECT_EQ(peer.share(at(1)).slots, 64) << "a slot may have been taken while they were on their way";
+  comes_back(4, 2);
+  EXPECT_EQ(peer.share(at(1)).slots, 2);
+  EXPECT_EQ(peer.share(at(5.9)).slots, 2);
+  EXPECT_EQ(peer.share(at(6.1)).slots, 64) << "it is tried again";
+}
+
+TEST(PeersR7, ThreeThatComeBackWhileOthersAreServedAreNoLie) {
+  Peer peer(same());
+  Status status = well(0);
+  status.capacity = "64";
+  status.news = News{1, 1, 0, 0};
+  probe(peer, 0, 0, status);
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    peer.heard(at(1), {1, 2 + i, 63, 63});
+    peer.sent_back(at(1));
+    peer.took(std::chrono::seconds(1), std::chrono::seconds(1));
+  }
+  EXPECT_EQ(peer.share(at(1)).slots, 64);
+}
+
+TEST(Peer, ThatTakesNothingOnIsLeftAloneUntilAProbeSaysOtherwise) {
+  Peer peer(same());
+  probe(peer, 0, 0, well(0));
+  peer.declined(at(1));
+  EXPECT_FALSE(peer.share(at(1)).usable);
+  EXPECT_TRUE(peer.probe_due(at(1), false));
+  probe(peer, 1, 1.1, well(0));
+  EXPECT_TRUE(peer.share(at(1.1)).usable);
+}
+
 }  // namespace
 }  // namespace evenkeel::peers

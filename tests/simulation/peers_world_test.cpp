@@ -6,8 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "simulation/peer_router.hpp"
-#include "simulation/support/boxes.hpp"
+#include "simulation/support/peer_boxes.hpp"
 
 namespace evenkeel::simulation {
 namespace {
@@ -15,39 +14,6 @@ namespace {
 using namespace testing;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-
-/// Boxes with routers under late_tail, whose rates are known unless said otherwise.
-struct Boxes {
-  explicit Boxes(std::vector<Box> of, PeerRouterOptions options = known(), Network network = {})
-      : world(std::move(of), network) {
-    EXPECT_TRUE(set_peer_routers(world, "late_tail", 1, options).has_value());
-  }
-  static PeerRouterOptions known() {
-    PeerRouterOptions options;
-    options.mean_output = 111;
-    return options;
-  }
-  [[nodiscard]] PeerRouter& router(std::size_t box) { return static_cast<PeerRouter&>(world.router(box)); }
-  std::size_t burst(std::size_t box, int count, std::uint64_t client = 1) {
-    const std::size_t first = world.requests().size();
-    for (int i = 0; i < count; ++i) world.submit(box, 111, client);
-    return first;
-  }
-  [[nodiscard]] const PeerRequest& request(std::size_t id) const { return world.requests()[id]; }
-  [[nodiscard]] std::int64_t served_by(std::size_t box) const {
-    return std::count_if(world.requests().begin(), world.requests().end(),
-                         [&](const PeerRequest& request) { return request.ended && request.served == box; });
-  }
-  void expect_no_engine_overfilled_and_all_books_empty() {
-    for (std::size_t box = 0; box < world.boxes().size(); ++box) {
-      EXPECT_LE(world.most_running(box), static_cast<std::int64_t>(world.boxes()[box].slots())) << box;
-      EXPECT_EQ(world.most_queued(box), 0) << box;
-      EXPECT_TRUE(router(box).empty()) << box;
-    }
-    for (const PeerRequest& request : world.requests()) EXPECT_LE(request.hops, 1);
-  }
-  PeerWorld world;
-};
 
 TEST(PeersA3, NoEngineEverHasAQueue) {
   for (const int delay_ms : {0, 20, 250}) {
@@ -223,6 +189,10 @@ TEST(PeersD6, ABoxThatSlowsToAQuarterGetsItsNewShareWithinEightCompletions) {
   while (ended.size() < 64) boxes.world.run_until(boxes.world.now() + milliseconds(100));
   boxes.world.set_rates(1, {49.24 / 4, 87.82 / 4});
   const std::size_t slowed = ended.size();
+  while (ended.size() < slowed + 8) boxes.world.run_until(boxes.world.now() + milliseconds(100));
+  const auto worker = boxes.router(at_thor).dispatcher().workers()[1];
+  ASSERT_EQ(worker.load.in_flight, 2);
+  EXPECT_NEAR(worker.rate, 87.82 / 4, 0.05 * 87.82 / 4) << "what it does now is known, too";
   while (ended.size() < slowed + 8 + 60) boxes.world.run_until(boxes.world.now() + milliseconds(100));
   int at_spark = 0;
   for (std::size_t i = slowed + 8; i < slowed + 8 + 60; ++i) at_spark += boxes.request(ended[i]).served == 1 ? 1 : 0;
@@ -254,6 +224,19 @@ TEST(PeersR12, APeerThatDoesNotAnswerProbesIsLeftOutAndTheOthersAreNot) {
   boxes.world.run_until_done();
   EXPECT_EQ(boxes.served_by(1), 6);
   EXPECT_EQ(boxes.served_by(2), 0);
+}
+
+TEST(PeersG9, ARequestOfMoreThanNineHundredSecondsIsCountedToItsEnd) {
+  Boxes boxes({thor, spark});
+  const std::size_t one = boxes.world.submit(at_thor, 100'000, 1, 1);  // two thousand seconds, at the peer
+  boxes.world.run_until(Time(seconds(1000)));
+  EXPECT_EQ(boxes.router(at_thor).peer(1).open(), 1);
+  const std::size_t first = boxes.burst(at_thor, 8);
+  boxes.world.run_until(Time(seconds(1020)));
+  for (std::size_t id = first; id < first + 8; ++id) EXPECT_TRUE(boxes.request(id).ended.has_value());
+  EXPECT_FALSE(boxes.request(one).ended.has_value());
+  boxes.world.run_until_done();
+  boxes.expect_no_engine_overfilled_and_all_books_empty();
 }
 
 TEST(PeersG8, TenThousandRequestsOfWhichManyLeaveLeaveNothingInAnyBooks) {

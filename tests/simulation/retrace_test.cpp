@@ -84,6 +84,7 @@ class Day {
 
  private:
   void moment() {
+    if (sheds_ && random_.below(20) == 0) dispatcher_->set_shedding(sheds_ = false);
     for (auto& slip : open_) {
       if (slip->lease.open()) slip->lease.generated(Tokens(static_cast<std::int64_t>(random_.below(2))));
     }
@@ -114,7 +115,7 @@ class Day {
     } else if (dice < 93) {
       keep(dispatcher_->lease_at(worker, submission()));
     } else if (dice < 94 && random_.below(2) == 0) {
-      dispatcher_->set_shedding(random_.below(3) == 0);
+      dispatcher_->set_shedding(sheds_ = true);
     } else if (dice < 94) {
       dispatcher_->set_step_time(worker, {0.01, 1e-6 * static_cast<double>(random_.below(3))});
     } else if (dice == 94 && random_.below(2) == 0) {
@@ -158,7 +159,10 @@ class Day {
     what.from_peer = random_.below(8) == 0;
     what.at_once = random_.below(8) == 0;
     what.never_shed = random_.below(8) == 0;
-    if (!came_back_.empty() && random_.below(2) == 0) what.returned = came_back_[random_.below(came_back_.size())];
+    if (!came_back_.empty() && random_.below(2) == 0) {
+      what.returned = came_back_.back();
+      came_back_.pop_back();
+    }
     if (random_.below(5) == 0) what.excluded.add(WorkerId{static_cast<std::uint32_t>(random_.below(6))});
     return what;
   }
@@ -192,6 +196,7 @@ class Day {
   std::vector<std::shared_ptr<Slip>> open_;
   std::vector<RequestId> queued_;
   std::vector<dispatch::Returned> came_back_;
+  bool sheds_ = false;
 };
 
 class Retrace : public ::testing::Test {
