@@ -189,11 +189,11 @@ Result<void> read_rows(element of, std::string_view key, RouterModel (*read)(ele
 
 }  // namespace
 
-Result<RouterPage> read_router_status(std::string_view body) {
+Result<RouterPage> read_router_status(std::string_view body, bool as_lobes) {
   RouterPage page;
   const auto done = with_json("/status", body, [&](element root) {
     const auto own = member(root, "evenkeel");
-    if (!own || !own->is_object()) return read_rows(root, "backends", lobes_row, page);
+    if (as_lobes || !own || !own->is_object()) return read_rows(root, "backends", lobes_row, page);
     page.evenkeel = true;
     page.name = name_in(*own, "name", longest_name);
     page.instance = name_in(*own, "instance", longest_name);

@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "config/load.hpp"
 #include "gateway/error_body.hpp"
+#include "gateway/peer_report.hpp"
 #include "gateway/pressure_page.hpp"
 
 namespace evenkeel::gateway {
@@ -277,6 +278,11 @@ Admin::Answer Admin::answer(const http::ServerRequest& request, Time now) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path == "/workers" && reads) return {200, list_workers()};
   if (path == "/workers" && request.method == "POST") return add_worker(request.body);
+  if (path == "/peers" && reads && peers_ != nullptr) {
+    if (request.query == "format=table") return {200, peers_table(*peers_), "text/plain; charset=utf-8"};
+    if (!request.query.empty()) return {400, error_text("/peers takes ?format=table, or no query")};
+    return {200, peers_json(*peers_)};
+  }
   if (path == "/pool" && reads) return {200, show_pool()};
   if (path == "/pressure" && reads) return {200, show_pressure(now)};
   if (path == "/metrics" && reads) return {200, metrics_(), "text/plain; version=0.0.4; charset=utf-8"};
@@ -297,7 +303,9 @@ Admin::Answer Admin::answer(const http::ServerRequest& request, Time now) {
     return {405, error_text("a worker takes PATCH, DELETE, and POST .../drain")};
   }
   return {404,
-          error_text("here are /workers, /workers/{name}, /workers/{name}/drain, /pool, /pressure, /metrics, /health")};
+          error_text(fmt::format("here are /workers, /workers/{{name}}, /workers/{{name}}/drain, {}/pool, /pressure, "
+                                 "/metrics, /health",
+                                 peers_ == nullptr ? "" : "/peers, "))};
 }
 
 http::Task<void> Admin::handle(http::Fiber& fiber, const http::ServerRequest& request, http::Responder& responder) {

@@ -4,21 +4,23 @@
 #include <string>
 
 #include "gateway/fleet_control.hpp"
+#include "gateway/peer_board.hpp"
 #include "http/server.hpp"
 
 namespace evenkeel::gateway {
 
 class PressureWatch;
 
-/// The operator's API: workers, the waiting pool, the box, metrics. Runs on the control loop.
+/// The operator's API: workers, peers, the waiting pool, the box, metrics. Runs on the control loop.
 class Admin {
  public:
-  /// `pressure` may be null: it is not looked at.
-  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers, const PressureWatch* pressure,
-        std::function<std::string()> metrics)
+  /// `peers` is null where none is declared, `pressure` where it is not looked at.
+  Admin(FleetControl& control, dispatch::Dispatcher& dispatcher, Breakers& breakers, const PeerBoard* peers,
+        const PressureWatch* pressure, std::function<std::string()> metrics)
       : control_(control),
         dispatcher_(dispatcher),
         breakers_(breakers),
+        peers_(peers),
         pressure_(pressure),
         metrics_(std::move(metrics)) {}
 
@@ -40,6 +42,7 @@ class Admin {
   FleetControl& control_;
   dispatch::Dispatcher& dispatcher_;
   Breakers& breakers_;
+  const PeerBoard* const peers_;
   const PressureWatch* pressure_;
   std::function<std::string()> metrics_;
 };

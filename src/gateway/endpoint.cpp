@@ -27,10 +27,18 @@ constexpr std::array rows = {
     Row{"/version", Route::version, Dialect::opaque},
     Row{"/metrics", Route::metrics, Dialect::opaque},
 };
+constexpr std::array peer_rows = {
+    Row{"/status", Route::peer_status, Dialect::opaque},
+    Row{"/capabilities", Route::peer_capabilities, Dialect::opaque},
+    Row{"/peers/news", Route::peer_news, Dialect::opaque},
+};
 }  // namespace
 
-Endpoint find_endpoint(std::string_view path) {
+Endpoint find_endpoint(std::string_view path, bool peers) {
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  for (const Row& row : peer_rows) {
+    if (peers && row.path == path) return {row.route, row.dialect, row.path, {}};
+  }
   for (const Row& row : rows) {
     if (row.path == path) return {row.route, row.dialect, row.path, {}};
   }

@@ -21,7 +21,10 @@ enum class Route : std::uint8_t {
   health,
   ready,
   version,
-  metrics,  ///< answered here if switched on
+  metrics,      ///< answered here if switched on
+  peer_status,  ///< answered here where a peer is declared, as the next two
+  peer_capabilities,
+  peer_news,
   other,    ///< under /v1/: by the model in the body if there is one, else the only worker
   unknown,  ///< 404
 };
@@ -33,7 +36,7 @@ struct Endpoint {
   std::string_view id;     ///< of response_id
 };
 
-/// `path` without query; one trailing slash is passed over.
-[[nodiscard]] Endpoint find_endpoint(std::string_view path);
+/// `path` without query; one trailing slash is passed over. Paths between routers are known only with `peers`.
+[[nodiscard]] Endpoint find_endpoint(std::string_view path, bool peers = false);
 
 }  // namespace evenkeel::gateway

@@ -155,6 +155,7 @@ bool FleetControl::set_max_in_flight(std::string_view name, std::int64_t limit) 
 }
 
 std::optional<FleetControl::WorkerFacts> FleetControl::facts(WorkerId id) const {
+  if (const auto lent = lent_.find(id); lent != lent_.end()) return facts_of(lent->second);
   if (id.value >= places_.size() || places_[id.value].engine == nullptr) return std::nullopt;
   const auto& [engine, rank] = places_[id.value];
   WorkerFacts facts{
@@ -192,6 +193,7 @@ void FleetControl::rebuild_map() {
   map->splitting.resize(served_.size());
   map->adapter.resize(served_.size(), false);
   std::vector<bool> wanted(served_.size(), false);
+  add_lent(*map, wanted);
   for (const auto& model : settings_.models) wanted[model_ids_.at(model.name).value] = true;
   for (const auto& engine : engines_) {
     if (engine == nullptr) continue;

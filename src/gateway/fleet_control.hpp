@@ -17,6 +17,7 @@
 #include "gateway/breakers.hpp"
 #include "gateway/cache_watch.hpp"
 #include "gateway/fleet_map.hpp"
+#include "gateway/hosted_model.hpp"
 #include "gateway/kv_subscriber.hpp"
 #include "gateway/learned_limit.hpp"
 #include "gateway/rank_judge.hpp"
@@ -75,6 +76,15 @@ class FleetControl {
     std::optional<CalibrationFacts> calibration;     ///< nothing where it has none
   };
   [[nodiscard]] std::optional<WorkerFacts> facts(WorkerId id) const;
+
+  // fleet_peers.cpp: what peers need
+  /// What engines of our own serve, one a model, as far as they have told.
+  [[nodiscard]] std::vector<HostedModel> hosted() const;
+  /// A worker of the dispatcher that is a peer's becomes known to shards. Its upstream gets the number of an engine:
+  /// that of its name, so that what a peer serves goes over one set of connections. Again with another: replaces it.
+  void lend(Upstream upstream, const std::string& served, std::int64_t max_model_len);
+  /// Whether clients see the model, even if nobody else serves it.
+  void list_lent(WorkerId worker, bool listed);
   [[nodiscard]] std::shared_ptr<const FleetMap> map() const { return map_; }
   /// Ends the probes; the loop can then run out.
   void stop();
@@ -183,6 +193,19 @@ class FleetControl {
   void renew_upstreams(Engine& engine);
   static void find_address(Engine& engine);
 
+  /// Served by a peer.
+  struct Lent {
+    std::shared_ptr<const Upstream> upstream;
+    ModelId model;
+    std::int64_t max_model_len = 0;  ///< 0 = not told
+    bool listed = true;
+  };
+  [[nodiscard]] WorkerFacts facts_of(const Lent& lent) const;
+  [[nodiscard]] peers::Fingerprint declared_of(const std::string& served) const;
+  /// The window of models whose names were given, which nobody asks the engine for otherwise.
+  http::Task<void> read_windows(http::Fiber& fiber, Engine& engine);
+  void add_lent(FleetMap& map, std::vector<bool>& wanted) const;
+
   void rebuild_map();
   /// As which the dispatcher knows what `engine` does of a model: prefill is a model of its own.
   ModelId dispatched_id(const Engine& engine, const std::string& served);
@@ -201,6 +224,7 @@ class FleetControl {
   std::vector<EnginePtr> engines_;  // by number; null where one was removed and its name has not come back
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // of every name there ever was
   std::vector<Place> places_;                                  // by WorkerId, also of workers that are gone
+  std::map<WorkerId, Lent> lent_;
   std::map<std::string, ModelId> model_ids_;
   std::map<ModelId, ModelId> prefill_ids_;  // of models that had a prefill worker ever
   std::vector<std::string> served_;         // by ModelId; empty of prefill

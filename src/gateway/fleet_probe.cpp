@@ -191,6 +191,7 @@ http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Engine& engine) {
   if (!engine.setting.models.empty()) {
     co_await read_version(fiber, engine);
     engine.models_read = fiber.loop().now();
+    if (!settings_.peers.empty()) co_await read_windows(fiber, engine);
     co_return true;
   }
   const auto answer = co_await get(fiber, engine, "/v1/models");
@@ -212,6 +213,19 @@ http::Task<bool> FleetControl::read_models(http::Fiber& fiber, Engine& engine) {
   co_return true;
 }
 
+http::Task<void> FleetControl::read_windows(http::Fiber& fiber, Engine& engine) {
+  const auto answer = co_await get(fiber, engine, "/v1/models");
+  if (engine.stopped || answer.status != http::ClientStatus::ok || answer.code != 200) co_return;
+  const auto cards = engines::read_models(answer.body);
+  if (!cards) co_return;
+  std::vector<engines::ModelCard> known = engine.cards;
+  for (engines::ModelCard& card : known) {
+    const auto told = std::find_if(cards->begin(), cards->end(), [&](const auto& one) { return one.id == card.id; });
+    if (told != cards->end()) card.max_model_len = told->max_model_len;
+  }
+  take_models(engine, std::move(known));
+}
+
 void FleetControl::take_models(Engine& engine, std::vector<engines::ModelCard> cards) {
   std::vector<ModelId> ids;
   std::vector<std::string> names;
@@ -220,7 +234,9 @@ void FleetControl::take_models(Engine& engine, std::vector<engines::ModelCard> c
     ids.push_back(dispatched_id(engine, card.id));
     names.push_back(card.id);
   }
-  const bool changed = !engine.discovered || names != engine.models;
+  const auto same_window = [](const auto& a, const auto& b) { return a.max_model_len == b.max_model_len; };
+  const bool changed = !engine.discovered || names != engine.models ||
+                       !std::equal(cards.begin(), cards.end(), engine.cards.begin(), engine.cards.end(), same_window);
   engine.discovered = true;
   engine.cards = std::move(cards);
   if (!changed) return;

@@ -119,7 +119,7 @@ http::Task<Intake::Status> Intake::read_head(Request& request) {
   point_into(request, client_.in);
   request.http10 = head.minor == 0;
   request.head_only = request.method == "HEAD";
-  request.endpoint = find_endpoint(request.path);
+  request.endpoint = find_endpoint(request.path, shard_.shared.peers != nullptr);
   client_.keep_alive = head.keep_alive && !shard_.draining;
   identify_client(request);
   if (shard_.shared.peers != nullptr) identify_peer(request);

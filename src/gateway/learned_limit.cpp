@@ -26,6 +26,7 @@ bool LearnedLimit::learn(const engines::Report& report, bool& preempted) {
   const std::int64_t before = limit_;
   if (report.slots && *report.slots > 0) {
     assume(*report.slots);
+    told_ = true;
   } else if (report.preemptions_total) {
     // An engine that preempts was given more than its memory holds; one that has not for a while may try one more.
     const double known = preemptions_.value_or(*report.preemptions_total);

@@ -15,6 +15,8 @@ class LearnedLimit {
   LearnedLimit(std::int64_t limit, bool given) : limit_(limit), ceiling_(limit), given_(given) {}
 
   [[nodiscard]] std::int64_t value() const { return limit_; }
+  /// Whether somebody said it: the operator, a measurement or the engine. Else it is the default of the engine's kind.
+  [[nodiscard]] bool known() const { return given_ || measured_ || told_; }
   /// The operator's word: never learned from here on.
   void give(std::int64_t limit) { *this = LearnedLimit(limit, true); }
   /// The default of a kind that has been found out; no effect on a limit that was given.
@@ -31,6 +33,7 @@ class LearnedLimit {
   bool given_;
   bool measured_ = false;
   std::int64_t learned_ = 0;  ///< while measured_: what that stands in for
+  bool told_ = false;
   std::optional<double> preemptions_;
 };
 

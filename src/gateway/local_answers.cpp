@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "gateway/error_body.hpp"
 #include "gateway/exchange.hpp"
+#include "gateway/peer_answers.hpp"
 
 namespace evenkeel::gateway {
 
@@ -117,6 +118,18 @@ bool answer_locally(Shard& shard, ClientSide& client, Request& request) {
       }
       answer_not_found(shard, client, request, "There is nothing at this path.");
       return true;
+    case Route::peer_status:
+    case Route::peer_capabilities:
+      if (!reads) {
+        answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path is read with GET.",
+                           "Allow: GET, HEAD, OPTIONS\r\n");
+      } else if (route == Route::peer_status) {
+        answer_json(shard, client, request, 200, peer_status(shard, client, request));
+      } else {
+        answer_json(shard, client, request, 200, peer_capabilities(shard));
+      }
+      return true;
+    case Route::peer_news: take_peer_news(shard, client, request); return true;
     case Route::model_body:
       if (request.method == "POST") return false;
       answer_plain_error(shard, client, request, 405, "method_not_allowed", "This path takes POST.",

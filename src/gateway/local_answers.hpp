@@ -9,8 +9,8 @@
 
 namespace evenkeel::gateway {
 
-/// Answers what is not an engine's to answer: health, readiness, version, the model list, CORS preflights, wrong
-/// methods and unknown paths. False if the request is for a worker.
+/// Answers what is not an engine's to answer: health, readiness, version, the model list, what peers ask and tell,
+/// CORS preflights, wrong methods and unknown paths. False if the request is for a worker.
 bool answer_locally(Shard& shard, ClientSide& client, Request& request);
 
 void answer_not_found(Shard& shard, ClientSide& client, Request& request, std::string_view why);

@@ -65,6 +65,7 @@ void append_by_worker(std::string& out, const std::vector<dispatch::WorkerStatus
                       std::string_view type, std::string_view help, Value value) {
   append_help(out, name, type, help);
   for (const auto& worker : workers) {
+    if (worker.spec.peer) continue;  // one for each model that is shared; peer_report.cpp shows them
     if (worker.state == dispatch::WorkerState::removed && worker.load.in_flight == 0) continue;
     append_sample(out, name, fmt::format("worker=\"{}\"", label_value(worker.spec.name)), value(worker));
   }

@@ -147,8 +147,10 @@ PeerLoad PeerBoard::load_for(PeerNumber peer, ModelId model, std::optional<Durat
   PeerLoad load;
   load.took = took;
   const std::int64_t slots = dispatcher_.lane(model).slots;
-  if (settings_.peer_options.capacities && slots > 0) load.slots = slots;
   const std::lock_guard lock(mutex_);
+  const bool known = std::any_of(hosted_->begin(), hosted_->end(),
+                                 [&](const HostedModel& one) { return one.model == model && one.slots_known; });
+  if (settings_.peer_options.capacities && known && slots > 0) load.slots = slots;
   Guests& here = guests(model);
   const std::int64_t mine = here.origins.active(peer.value);
   // Counted under one lock, so that a later number is of a later instant. What is taken on and has no lease yet may
@@ -306,6 +308,23 @@ void PeerBoard::tick() {
     }
   }
   for (const WorkerId worker : moved) refresh(worker);
+
+  std::vector<ModelId> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [model, here] : guests_) {
+      const auto& full = here.told_full;
+      if (std::find(full.begin(), full.end(), true) != full.end()) asked.push_back(model);
+    }
+  }
+  for (const ModelId model : asked) {
+    const dispatch::Lane lane = dispatcher_.lane(model);
+    const auto waiting = [&] {
+      const std::lock_guard lock(mutex_);
+      return guests(model).waiting;
+    }();
+    if (lane.in_flight + waiting < lane.slots) released(model);
+  }
 }
 
 }  // namespace evenkeel::gateway

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include "config/settings.hpp"
 #include "dispatch/dispatcher.hpp"
 #include "gateway/breakers.hpp"
+#include "gateway/hosted_model.hpp"
 #include "gateway/peer_link.hpp"
 #include "gateway/peer_load.hpp"
 #include "http/message.hpp"
@@ -115,11 +117,13 @@ class PeerBoard {
   void set_hosts(PeerNumber peer, std::vector<std::string> hosts);
   /// What a probe told of the peer itself. `evenkeel` counts if its kind was not declared.
   void set_identity(PeerNumber peer, std::string name, std::string instance, bool evenkeel);
-  /// From now on the peer may serve the model, once a probe says so. `ours`: what it is compared with.
-  WorkerId add(PeerNumber peer, ModelId model, std::string served, peers::Fingerprint ours);
+  /// From now on the peer may serve the model, once a probe says so and it is known what it is compared with.
+  WorkerId add(PeerNumber peer, ModelId model, std::string served);
   [[nodiscard]] std::optional<WorkerId> worker(PeerNumber peer, ModelId model) const;
-  /// What is served here of a model, or by the peer that others are compared with, is this now.
-  void compare_with(ModelId model, const peers::Fingerprint& ours);
+  /// As of peers::Peer::compare_with(). tick() tells what comes of it.
+  void compare_with(WorkerId worker, std::optional<peers::Fingerprint> ours);
+  /// What engines of our own serve: as peers are told.
+  void set_hosted(std::vector<HostedModel> hosted);
 
   /// What a probe brought of one model.
   struct Said {
@@ -136,7 +140,7 @@ class PeerBoard {
   void bar(PeerNumber peer, std::string why);
   /// News that the peer sent by itself.
   void pushed(PeerNumber peer, ModelId model, const PeerLoad& load);
-  /// Shares change with time, too. Call every 20 to 100 ms.
+  /// Shares change with time, too, and slots are freed by who does not say so. Call every 20 to 100 ms.
   void tick();
   /// Called when somebody must be told of a free slot, from any thread, outside of all locks.
   void set_alarm(std::function<void()> ring);
@@ -148,12 +152,14 @@ class PeerBoard {
   [[nodiscard]] std::vector<Release> take_releases();
 
   // --- to be shown ---
+  [[nodiscard]] std::shared_ptr<const std::vector<HostedModel>> hosted() const;
   struct Row {
     PeerNumber peer;
     ModelId model;
     WorkerId worker;
     std::string served;
     peers::PeerShare share;  ///< why_not if it cannot be used
+    bool listed = false;     ///< the peer says it serves the model
     bool ready = false;      ///< its engine, by the last probe
     std::int64_t open = 0;   ///< ours there
     Duration forward_delay{};
@@ -188,7 +194,8 @@ class PeerBoard {
     peers::Peer peer;
     peers::PeerShare share{};  ///< as the dispatcher has it
     bool told = false;         ///< it has the share and the rates
-    bool listed = true;        ///< by the last answer to a probe, if there was one
+    bool probed = false;
+    bool listed = true;  ///< by the last answer to a probe, if there was one
     peers::Status last{};
     std::vector<fleet::RatePoint> rates{};
     std::vector<fleet::RatePoint> told_rates{};
@@ -237,6 +244,7 @@ class PeerBoard {
   std::vector<Box> boxes_;  ///< by PeerNumber
   std::map<WorkerId, Place> places_;
   std::map<ModelId, Guests> guests_;
+  std::shared_ptr<const std::vector<HostedModel>> hosted_ = std::make_shared<std::vector<HostedModel>>();
   std::vector<Release> releases_;
   std::function<void()> ring_;
 };

@@ -19,7 +19,7 @@ void PeerBoard::set_identity(PeerNumber peer, std::string name, std::string inst
   if (setting(peer).kind == "auto") box.evenkeel = evenkeel;
 }
 
-WorkerId PeerBoard::add(PeerNumber peer, ModelId model, std::string served, peers::Fingerprint ours) {
+WorkerId PeerBoard::add(PeerNumber peer, ModelId model, std::string served) {
   dispatch::WorkerSpec spec;
   spec.name = setting(peer).name;
   spec.models = {model};
@@ -28,7 +28,7 @@ WorkerId PeerBoard::add(PeerNumber peer, ModelId model, std::string served, peer
   const WorkerId worker = dispatcher_.add_worker(std::move(spec));
   breakers_.add(worker);
   const std::lock_guard lock(mutex_);
-  places_.try_emplace(worker, Place{peer, model, std::move(served), peers::Peer(std::move(ours), options_)});
+  places_.try_emplace(worker, Place{peer, model, std::move(served), peers::Peer({}, options_)});
   return worker;
 }
 
@@ -40,11 +40,20 @@ std::optional<WorkerId> PeerBoard::worker(PeerNumber peer, ModelId model) const 
   return std::nullopt;
 }
 
-void PeerBoard::compare_with(ModelId model, const peers::Fingerprint& ours) {
+void PeerBoard::compare_with(WorkerId worker, std::optional<peers::Fingerprint> ours) {
   const std::lock_guard lock(mutex_);
-  for (auto& [worker, place] : places_) {
-    if (place.model == model) place.peer.compare_with(ours);
-  }
+  if (const auto at = places_.find(worker); at != places_.end()) at->second.peer.compare_with(std::move(ours));
+}
+
+void PeerBoard::set_hosted(std::vector<HostedModel> hosted) {
+  auto all = std::make_shared<const std::vector<HostedModel>>(std::move(hosted));
+  const std::lock_guard lock(mutex_);
+  hosted_ = std::move(all);
+}
+
+std::shared_ptr<const std::vector<HostedModel>> PeerBoard::hosted() const {
+  const std::lock_guard lock(mutex_);
+  return hosted_;
 }
 
 bool PeerBoard::probe_due(PeerNumber peer) const {
@@ -98,6 +107,7 @@ void PeerBoard::probe_answered(PeerNumber peer, std::span<const Said> said) {
       if (place.number != peer) continue;
       const auto about =
           std::find_if(said.begin(), said.end(), [&](const Said& one) { return one.model == place.model; });
+      place.probed = true;
       place.listed = about != said.end();
       place.last = place.listed ? about->status : peers::Status{};
       place.rates = place.listed ? about->rates : std::vector<fleet::RatePoint>();
@@ -128,6 +138,7 @@ std::vector<PeerBoard::Row> PeerBoard::rows() const {
     row.worker = worker;
     row.served = place.served;
     row.share = share_of(place, now);
+    row.listed = place.listed && place.probed;
     row.ready = place.last.ready;
     row.open = place.peer.open();
     row.forward_delay = place.peer.forward_delay();

@@ -15,6 +15,8 @@
 #include "gateway/kv_subscriber.hpp"
 #include "gateway/metrics_page.hpp"
 #include "gateway/peer_board.hpp"
+#include "gateway/peer_control.hpp"
+#include "gateway/peer_report.hpp"
 #include "gateway/pressure_watch.hpp"
 #include "gateway/shard.hpp"
 
@@ -118,9 +120,12 @@ struct Router::Parts {
         shared{
             settings, dispatcher, breakers, retries, responses, ranks, forecasts ? forecasts->salt() : salt_of(seed)} {
     shared.peers = peers.get();
+    shared.pressure = pressure.get();
     shared.metrics_page = [this] {
-      return metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(), pressure.get(),
-                          kv_events.statuses(), clock.now());
+      std::string page = metrics_page(shards, dispatcher, breakers, ranks, log.get(), *models, forecasts.get(),
+                                      pressure.get(), kv_events.statuses(), clock.now());
+      if (peers) page += peer_metrics(*peers);
+      return page;
     };
   }
 
@@ -149,6 +154,7 @@ struct Router::Parts {
   std::vector<std::unique_ptr<Shard>> shards;
   http::EventLoop loop;  // control
   std::unique_ptr<FleetControl> control;
+  std::unique_ptr<PeerControl> peer_control;  ///< null = no peer is declared
   std::unique_ptr<Admin> admin;
   std::unique_ptr<http::Server> admin_server;
   std::uint16_t port = 0;
@@ -218,8 +224,8 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
     parts->forecasts->recall(parts->dispatcher,
                              [raw](const std::string& name) { return raw->control->model_id(name); });
   }
-  parts->admin = std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->pressure.get(),
-                                         parts->shared.metrics_page);
+  parts->admin = std::make_unique<Admin>(*parts->control, parts->dispatcher, parts->breakers, parts->peers.get(),
+                                         parts->pressure.get(), parts->shared.metrics_page);
   const auto admin_address = http::resolve(settings.admin_host, static_cast<std::uint16_t>(settings.admin_port));
   if (!admin_address) return tl::unexpected(admin_address.error());
   http::ServerLimits admin_limits;
@@ -237,6 +243,10 @@ Result<std::unique_ptr<Router>> Router::make(const config::ServeSettings& settin
   for (const auto& worker : settings.workers) {
     const auto added = parts->control->add(worker);
     if (!added) return tl::unexpected(added.error());
+  }
+  if (parts->peers) {
+    parts->peer_control = std::make_unique<PeerControl>(parts->settings, parts->loop, *parts->peers, *parts->control);
+    parts->peer_control->start();
   }
   return std::unique_ptr<Router>(new Router(std::move(parts)));
 }
@@ -292,6 +302,7 @@ http::Task<void> Router::Parts::housekeep(http::Fiber& fiber) {
   if (forecasts) forecasts->save(dispatcher, clock.now());
   for (auto& shard : shards) shard->stop();
   control->stop();
+  if (peer_control) peer_control->stop();
   fiber.loop().stop();
 }
 

@@ -26,6 +26,7 @@ namespace evenkeel::gateway {
 
 class Breakers;
 class PeerBoard;
+class PressureWatch;
 
 /// What all shards share. Each part is thread-safe by itself.
 struct Shared {
@@ -37,6 +38,7 @@ struct Shared {
   RankMarks& ranks;
   std::uint64_t prompt_salt = 0;              ///< of prompt keys, for as long as this process lives
   PeerBoard* peers = nullptr;                 ///< null = no peer is declared
+  const PressureWatch* pressure = nullptr;    ///< null = off
   observe::LogWriter* access_log = nullptr;   ///< null = off
   std::function<std::string()> metrics_page;  ///< whole text; thread-safe
   std::atomic<std::int64_t> connections{0};

@@ -83,7 +83,7 @@ void Peer::probe_answered(Time now, const Status& status) {
   ready_ = status.ready;
   busy_ = status.busy;
   theirs_ = status.fingerprint;
-  compatibility_ = compare(ours_, theirs_);
+  compare_with(std::move(ours_));
   capacity_ = pin_.admit(read_capacity(status.capacity, options_.clamp), status.measured_at, status.fingerprint);
   rates_ = read_rates(status.rates, options_.clamp);
   if (!rates_.points.empty() && !rates_pin_.admit(rates_.points, status.rates_at, status.fingerprint)) {
@@ -98,9 +98,9 @@ void Peer::probe_answered(Time now, const Status& status) {
   foreign_as_of_ = asked;
 }
 
-void Peer::compare_with(Fingerprint ours) {
+void Peer::compare_with(std::optional<Fingerprint> ours) {
   ours_ = std::move(ours);
-  compatibility_ = compare(ours_, theirs_);
+  compatibility_ = ours_ ? compare(*ours_, theirs_) : Compatibility{true, {}};
 }
 
 void Peer::heard(Time now, const News& news) {

@@ -70,8 +70,8 @@ class Peer {
  public:
   Peer(Fingerprint ours, PeerOptions options = {}) : ours_(std::move(ours)), options_(options) {}
 
-  /// What is served here, or by whom the peers of a model are compared with, is another now.
-  void compare_with(Fingerprint ours);
+  /// What it is compared with is another now. Nothing: it is itself what others are compared with.
+  void compare_with(std::optional<Fingerprint> ours);
 
   // --- our own dispatches, whatever became of them ---
   void dispatched(Time now) { open_.insert(now); }
@@ -118,7 +118,7 @@ class Peer {
   /// Whether what was said then is too old to be believed: nobody has renewed it for two probes.
   [[nodiscard]] bool stale(Time said, Time now) const;
 
-  Fingerprint ours_;
+  std::optional<Fingerprint> ours_;
   PeerOptions options_;
   std::multiset<Time> open_;  ///< dispatches of ours, by when
   std::deque<Time> ended_;    ///< when dispatches of ours ended, as far back as a probe can reach

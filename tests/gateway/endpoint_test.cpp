@@ -32,6 +32,18 @@ TEST(Endpoint, PathsGoToTheirRoutes) {
   }
 }
 
+TEST(Endpoint, PathsBetweenRoutersAreThereWithPeersOnly) {
+  for (const std::string_view path : {"/status", "/capabilities", "/peers/news"}) {
+    EXPECT_EQ(find_endpoint(path).route, Route::unknown) << path;
+    EXPECT_EQ(find_endpoint(path).label, "other") << path;
+    EXPECT_EQ(find_endpoint(path, true).label, path) << path;
+  }
+  EXPECT_EQ(find_endpoint("/status/", true).route, Route::peer_status);
+  EXPECT_EQ(find_endpoint("/capabilities", true).route, Route::peer_capabilities);
+  EXPECT_EQ(find_endpoint("/peers/news", true).route, Route::peer_news);
+  EXPECT_EQ(find_endpoint("/peers", true).route, Route::unknown);
+}
+
 TEST(Endpoint, ResponseIdsAreReadFromThePath) {
   for (const std::string_view path : {"/v1/responses/resp_1", "/v1/responses/resp_1/", "/v1/responses/resp_1/cancel"}) {
     EXPECT_EQ(find_endpoint(path).route, Route::response_id) << path;

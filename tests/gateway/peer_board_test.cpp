@@ -41,6 +41,7 @@ struct Bench {
     breakers->add(own_worker);
     breakers->set_usable(own_worker, true);
     board.emplace(settings, *dispatcher, *breakers, clock, SelfIdentity{"me", "1234", 100});
+    board->set_hosted({HostedModel{model, "m", {}, served, true, {}}});
   }
 
   /// What the peer answers to a probe that is sent and answered now.
@@ -53,6 +54,12 @@ struct Bench {
     said.status.news = news;
     board->probe_sent(peer);
     board->probe_answered(peer, std::span(&said, 1));
+  }
+
+  WorkerId joined(PeerNumber peer) {
+    const WorkerId worker = board->add(peer, model, "m");
+    board->compare_with(worker, served);
+    return worker;
   }
 
   [[nodiscard]] dispatch::WorkerStatus at(WorkerId worker) const { return dispatcher->workers().at(worker.value); }
@@ -136,7 +143,7 @@ TEST(PeerIdentity, AMarkerOfAnotherKindIsNone) {
 
 TEST(PeerShares, TheDispatcherHearsWhatMayBeUsed) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   EXPECT_EQ(bench.at(worker).state, WorkerState::unroutable);
   bench.answers(first, 4, peers::News{1, 1, 1, 0});
   EXPECT_EQ(bench.at(worker).state, WorkerState::routable);
@@ -146,7 +153,7 @@ TEST(PeerShares, TheDispatcherHearsWhatMayBeUsed) {
 
 TEST(PeerShares, NewsWithAnAnswerCountAtOnceAndInTheirOrder) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 4);
   PeerBoard::Dispatch dispatch(*bench.board, worker);
   dispatch.heard({{1, 5, 3, 1}, 4, {}});
@@ -161,7 +168,7 @@ TEST(PeerShares, NewsWithAnAnswerCountAtOnceAndInTheirOrder) {
 
 TEST(PeerShares, ADispatchIsCountedUntilItEndsHoweverItEnds) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 2);
   {
     PeerBoard::Dispatch one(*bench.board, worker);
@@ -186,7 +193,7 @@ TEST(PeerShares, ADispatchIsCountedUntilItEndsHoweverItEnds) {
 
 TEST(PeerShares, TheWayIsWhatTheHeadOfAnAnswerTookBeyondWhatThePeerSays) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 2, peers::News{1, 1, 0, 0});
   PeerBoard::Dispatch dispatch(*bench.board, worker);
   bench.clock.advance(120ms);
@@ -201,7 +208,7 @@ TEST(PeerShares, TheWayIsWhatTheHeadOfAnAnswerTookBeyondWhatThePeerSays) {
 
 TEST(PeerShares, SentBackWithoutNewsCountsAsFullUntilAskedAgain) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 2, std::nullopt);
   PeerBoard::Dispatch dispatch(*bench.board, worker);
   dispatch.sent_back({});
@@ -215,7 +222,7 @@ TEST(PeerShares, SentBackWithoutNewsCountsAsFullUntilAskedAgain) {
 
 TEST(PeerShares, R10OneLostProbeRemovesNobodyTwoDo) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 2);
   bench.board->probe_sent(first);
   bench.board->probe_lost(first, "timed out");
@@ -248,7 +255,7 @@ TEST(PeerShares, ProbesGoByTheirInterval) {
 
 TEST(PeerShares, R8AModelThatIsExchangedIsUsedNoMore) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 4);
   PeerBoard::Said said;
   said.model = model;
@@ -270,19 +277,34 @@ TEST(PeerShares, R8AModelThatIsExchangedIsUsedNoMore) {
 
 TEST(PeerShares, WhatIsServedHereMayBeExchangedToo) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 4);
   auto ours = served;
   ours.max_model_len = 8192;
-  bench.board->compare_with(model, ours);
+  bench.board->compare_with(worker, ours);
   bench.board->tick();
   EXPECT_EQ(bench.at(worker).state, WorkerState::unroutable);
   EXPECT_EQ(bench.board->rows().front().share.why_not, "max_model_len differs: 8192 here, 4096 there");
 }
 
+TEST(PeerShares, WhatOthersAreComparedWithNeedNotBeKnownInFull) {
+  Bench bench;
+  const WorkerId worker = bench.board->add(first, model, "m");
+  PeerBoard::Said said;
+  said.model = model;
+  said.status.ready = true;
+  said.status.fingerprint.served_id = "m";
+  bench.board->probe_sent(first);
+  bench.board->probe_answered(first, std::span(&said, 1));
+  EXPECT_EQ(bench.board->rows().front().share.why_not, "served_id is not known here");
+  bench.board->compare_with(worker, std::nullopt);
+  bench.board->tick();
+  EXPECT_EQ(bench.at(worker).state, WorkerState::routable);
+}
+
 TEST(PeerShares, ABarredPeerIsNeitherUsedNorKnown) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.board->set_hosts(first, {"10.0.0.1"});
   bench.answers(first, 4);
   bench.board->bar(first, "it is this router itself");
@@ -294,7 +316,7 @@ TEST(PeerShares, ABarredPeerIsNeitherUsedNorKnown) {
 
 TEST(PeerShares, ABreakerHoldsBackWhatProbesFindWell) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 4);
   for (int i = 0; i < bench.settings.health.breaker_faults; ++i) {
     bench.breakers->answered(worker, fleet::Outcome::transport_fault);
@@ -308,7 +330,7 @@ TEST(PeerShares, ABreakerHoldsBackWhatProbesFindWell) {
 TEST(PeerShares, CapacitiesSwitchedOffAreNobodysWord) {
   Bench bench;
   bench.settings.peer_options.capacities = false;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   bench.answers(first, 4);
   EXPECT_EQ(bench.at(worker).spec.max_in_flight, 1);
   EXPECT_FALSE(bench.board->load_for(first, model).slots) << "nor is ours published: unknown differs from one";
@@ -316,7 +338,7 @@ TEST(PeerShares, CapacitiesSwitchedOffAreNobodysWord) {
 
 TEST(PeerShares, ItsRatesCountForItsWorkerAndGoWithIt) {
   Bench bench;
-  const WorkerId worker = bench.board->add(first, model, "m", served);
+  const WorkerId worker = bench.joined(first);
   PeerBoard::Said said;
   said.model = model;
   said.status.ready = true;
@@ -368,6 +390,25 @@ TEST(PeerGuests, WaitWhereTheyWereSentAheadOneForEachSlot) {
   a.end();
   EXPECT_EQ(bench.board->load_for(second, model).news.yours, 0);
   EXPECT_EQ(bench.board->load_for(second, model).news.active, 2);
+}
+
+TEST(PeerGuests, OfSlotsThatNobodySaidNothingIsSaid) {
+  Bench bench;
+  bench.board->set_hosted({HostedModel{model, "m", {}, served, false, {}}});
+  EXPECT_FALSE(bench.board->load_for(first, model).slots);
+}
+
+TEST(PeerGuests, ASlotThatIsFreedUnsaidIsSeen) {
+  Bench bench;
+  bench.board->set_identity(first, "l", "1", true);
+  auto one = bench.ask();
+  auto two = bench.ask();
+  (void)bench.board->load_for(first, model);
+  bench.board->tick();
+  EXPECT_TRUE(bench.board->take_releases().empty());
+  two = dispatch::Queued{};
+  bench.board->tick();
+  EXPECT_EQ(bench.board->take_releases().size(), 1U);
 }
 
 TEST(PeerGuests, WhoWasToldFullIsToldOnceThatASlotIsFree) {
