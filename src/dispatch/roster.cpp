@@ -29,10 +29,9 @@ bool WorkerRecord::serves(ModelId model) const {
 
 void WorkerRecord::judge_given_rate() {
   if (!given_rate || !spec.peer) return;
-  const auto seen = rate.latest();
-  if (!seen || seen->rate <= 0) return;
-  const double said = given_rate->at(seen->level);
-  given_rate_wrong = said > wrong_by * seen->rate || seen->rate > wrong_by * said;
+  if (!seen_rate || seen_rate->rate <= 0) return;
+  const double said = given_rate->at(seen_rate->level);
+  given_rate_wrong = said > wrong_by * seen_rate->rate || seen_rate->rate > wrong_by * said;
 }
 
 std::uint32_t Roster::group_named(const std::string& name) {
@@ -54,6 +53,7 @@ WorkerRecord& Roster::add(WorkerSpec spec, Time now) {
     record->slots = 0;
     record->given_rate.reset();
     record->given_rate_wrong = false;
+    record->seen_rate.reset();
     record->foreign_tokens = record->kv_capacity = Tokens();
     record->reported = Time::min();
     return *record;
@@ -87,7 +87,10 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
     // The engine shares its rate; what it did for others is taken to be in proportion.
     const bool streams = worker.decoding_seconds >= mostly * worker.running_seconds;
     worker.rate.observe(all, std::max(0.0, made) * all / ours, from_seconds(worker.busy_seconds), streams);
-    worker.judge_given_rate();
+    if (streams) {
+      worker.seen_rate = worker.rate.latest();
+      worker.judge_given_rate();
+    }
   }
   worker.generated_before = generated;
   worker.running_seconds = worker.busy_seconds = worker.decoding_seconds = 0;

@@ -29,6 +29,7 @@ struct WorkerRecord {
   fleet::RateCurve rate;                       ///< learned
   std::optional<fleet::RateCurve> given_rate;  ///< counts instead
   bool given_rate_wrong = false;               ///< a peer said it, and what is seen of it is another
+  std::optional<fleet::RatePoint> seen_rate;   ///< what it did last, as far as its tokens came as they were made
   std::int64_t slots = 0;                      ///< as of WorkerView
   std::uint32_t group = 0;                     ///< as of WorkerView
   fleet::StepTime step_time;                   ///< as given; else that of its group counts

@@ -159,6 +159,19 @@ TEST(Shedding, ThatBeginsWhileRequestsWaitRefusesThemOnlyAfterTheirPatience) {
   EXPECT_EQ(waits->why(), fleet::Refusal::pressure);
 }
 
+TEST(Shedding, WhileAPeerIsFullHoldsARequestToItsDeadline) {
+  DispatcherOptions options;
+  options.pool_timeout = seconds(20);
+  Pair pair(2, 1, options);
+  pair.dispatcher.set_shedding(true);
+  const auto there = pair.submit(asking());
+  const auto held = pair.submit(asking());
+  pair.pass(seconds(19));
+  EXPECT_TRUE(held->waits());
+  pair.pass(seconds(2));
+  EXPECT_EQ(held->why(), fleet::Refusal::deadline);
+}
+
 TEST(Shedding, ThatEndsLetsInWhoWaits) {
   Desk desk;
   desk.worker("here", 1);

@@ -106,6 +106,22 @@ TEST(Rate, ThatAPeerSaysCountsWhileItIsNotFarFromWhatIsSeen) {
   EXPECT_NEAR(counts(), 100, 10);
 }
 
+TEST(Rate, ThatAPeerSaysIsNotHeldForWrongWhileAnswersComeWhole) {
+  Desk desk;
+  WorkerSpec spec{"far", {model_a}, 0};
+  spec.peer = true;
+  const WorkerId far = desk.dispatcher.add_worker(spec);
+  desk.dispatcher.set_state(far, WorkerState::routable);
+  desk.dispatcher.set_share(far, {4, 4, 0});
+  desk.dispatcher.set_rate(far, std::array{fleet::RatePoint{4, 100}});
+  const std::vector<SlipPtr> slips = desk.submit(4, asking());
+  desk.pass(seconds(10));
+  slips[0]->lease.settle(Tokens(100), Tokens(250));  // what all four did in ten seconds is 1,000
+  slips[0]->lease.end(fleet::Outcome::completed);
+  desk.pass(seconds(1));
+  EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 75, 1e-9) << "of three, as it said";
+}
+
 TEST(Rate, ThatIsGivenForAnOwnWorkerCountsWhateverIsSeen) {
   Desk desk;
   const WorkerId one = desk.worker("one", 4);

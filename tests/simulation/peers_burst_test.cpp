@@ -73,7 +73,7 @@ TEST(PeersLate, IsWhatGivingTheHeadToTheFastestOpenSlotComesTo) {
 }
 
 TEST(PeersD1, FromNothingLearnedEveryBurstFrom42To300ComesTo124AndOneOf128To131) {
-  for (std::int64_t n = 42; n <= 300; n += n < 130 ? 1 : 7) {
+  for (std::int64_t n = 42; n <= 300; n += effort(1, 43)) {
     PeersSetting setting = bursts(n);
     setting.known_rates = false;
     const double reached = one(setting).tokens_per_s;

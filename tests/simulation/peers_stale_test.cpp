@@ -36,7 +36,7 @@ TEST_P(PeersG1, NoBurstOfFourIsKeptFromThePeerWhateverTheGapAndThePhaseOfTheProb
   network.probe_round_trip = milliseconds(std::get<0>(GetParam()));
   network.gauge_lag = milliseconds(std::get<1>(GetParam()));
   for (const int gap : gaps_ms) {
-    const int phases = gap == 0 ? effort(50, 4) : effort(6, 2);
+    const int phases = effort(50, gap == 0 ? 4 : 2);
     for (int phase = 0; phase < phases; ++phase) {
       const PeersResult result = run(series(4, gap, (phase + 0.5) / phases, network, std::get<2>(GetParam())));
       for (const PeerBurst& burst : result.bursts) {
