@@ -379,7 +379,8 @@ std::span<const Setting<WorkerSetting>> worker_table() {
       {"workers", "kv_events_replay", "", Text<W>{&W::kv_events_replay, {}},
        "Where its first rank can be asked for them again, such as tcp://host:5558"},
       {"workers", "calibration", "", Text<W>{&W::calibration, {}},
-       "File of `evenkeel calibrate`: its slots, if no max_in_flight is given, and how fast it is"},
+       "File of `evenkeel calibrate`: its slots, if no max_in_flight is given, and the rates that learning begins "
+       "with"},
       {"workers", "api_key_file", "", Text<W>{&W::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"workers", "api_key_env", "", Text<W>{&W::api_key_env, {}}, "Environment variable with the key instead"},
   };

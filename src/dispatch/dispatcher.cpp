@@ -105,6 +105,12 @@ std::vector<fleet::RatePoint> Dispatcher::rate_points(WorkerId id) const {
   return {points.begin(), points.end()};
 }
 
+void Dispatcher::begin_rate(WorkerId id, std::span<const fleet::RatePoint> points) {
+  const fleet::RateCurve curve = fleet::RateCurve::of(points);
+  const Turn turn(*this, ask::BeginRate{id, curve.points()});
+  roster_.get(id).rate = curve;
+}
+
 void Dispatcher::set_step_time(WorkerId id, fleet::StepTime step_time) {
   const Turn turn(*this, ask::SetStepTime{id, step_time});
   roster_.get(id).step_time = step_time;

@@ -108,6 +108,9 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// after unroutable_wait.
   void set_shedding(bool sheds);
   [[nodiscard]] bool sheds() const;
+  /// Learning begins with that, as if each point had been seen for a second, in place of what was learned; without
+  /// points with nothing.
+  void begin_rate(WorkerId id, std::span<const fleet::RatePoint> points);
   /// Else that of its sync group counts, which is learned.
   void set_step_time(WorkerId id, fleet::StepTime step_time);
   void report(WorkerId id, const EngineReport& report);

@@ -112,10 +112,17 @@ struct Put {
     put(out, ",\"slots\":{},\"limit\":{},\"foreign\":{}", of.share.slots, of.share.max_in_flight,
         of.share.foreign_requests);
   }
+  void rates(std::span<const fleet::RatePoint> points) const {
+    put_list(out, "levels", points, [](const fleet::RatePoint& point) { return point.level; });
+    put_list(out, "rates", points, [](const fleet::RatePoint& point) { return point.rate; });
+  }
   void operator()(const ask::SetRate& of) const {
     name("set_rate", of.worker);
-    put_list(out, "levels", of.points, [](const fleet::RatePoint& point) { return point.level; });
-    put_list(out, "rates", of.points, [](const fleet::RatePoint& point) { return point.rate; });
+    rates(of.points);
+  }
+  void operator()(const ask::BeginRate& of) const {
+    name("begin_rate", of.worker);
+    rates(of.points);
   }
   void operator()(const ask::SetShedding& of) const {
     name("set_shedding");

@@ -39,6 +39,10 @@ struct SetRate {
   WorkerId worker;
   std::span<const fleet::RatePoint> points;
 };
+struct BeginRate {
+  WorkerId worker;
+  std::span<const fleet::RatePoint> points;
+};
 struct SetShedding {
   bool on;
 };
@@ -86,10 +90,11 @@ struct Tick {};
 struct Close {};
 }  // namespace ask
 
-using Ask = std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetShare,
-                         ask::SetRate, ask::SetShedding, ask::SetStepTime, ask::Report, ask::SetPrefixCache,
-                         ask::ForgetPrefixes, ask::SetAlarm, ask::Recall, ask::Submit, ask::LeaseAt, ask::Cancel,
-                         ask::Ended, ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
+using Ask =
+    std::variant<ask::AddWorker, ask::SetState, ask::SetModels, ask::SetMaxInFlight, ask::SetShare, ask::SetRate,
+                 ask::BeginRate, ask::SetShedding, ask::SetStepTime, ask::Report, ask::SetPrefixCache,
+                 ask::ForgetPrefixes, ask::SetAlarm, ask::Recall, ask::Submit, ask::LeaseAt, ask::Cancel, ask::Ended,
+                 ask::Pause, ask::Resume, ask::PlanDue, ask::Tick, ask::Close>;
 
 /// Runs along with a dispatcher, so that its decisions can be made again exactly: a recorder notes what is asked, what
 /// is read from books that other threads write meanwhile, and what comes of it; a player puts back what was read and

@@ -43,7 +43,8 @@ void FleetControl::follow_calibration(Engine& engine) {
     worker.calibrated = fault.empty();
     worker.limit.measured(worker.calibrated ? std::optional(engine.calibration->knee.level) : std::nullopt);
     dispatcher_.set_max_in_flight(worker.id, worker.limit.value());
-    dispatcher_.set_rate(worker.id, worker.calibrated ? points : std::vector<fleet::RatePoint>());
+    // Rates drift, so they are what learning begins with; of another engine, what was learned is not true either.
+    dispatcher_.begin_rate(worker.id, worker.calibrated ? points : std::vector<fleet::RatePoint>());
   }
   if (fault == engine.calibration_fault) return;
   engine.calibration_fault = fault;
@@ -51,8 +52,8 @@ void FleetControl::follow_calibration(Engine& engine) {
     spdlog::info("worker {}: its calibration counts: {} slots, at most {} requests in flight", engine.name,
                  engine.calibration->knee.level, engine.workers.front().limit.value());
   } else {
-    spdlog::warn("worker {}: its calibration {}: {}. What is learned of it counts; measure it anew", engine.name,
-                 counted ? "counts no more" : "does not count", fault);
+    spdlog::warn("worker {}: its calibration {}: {}. What it does is learned from nothing; measure it anew",
+                 engine.name, counted ? "counts no more" : "does not count", fault);
   }
 }
 

@@ -281,8 +281,8 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
   constexpr std::array states = {dispatch::WorkerState::routable, dispatch::WorkerState::trial,
                                  dispatch::WorkerState::unroutable, dispatch::WorkerState::draining,
                                  dispatch::WorkerState::removed};
-  constexpr std::array<std::string_view, 10> of_a_worker = {
-      "set_state",     "set_models", "set_max_in_flight", "set_share",       "set_rate",
+  constexpr std::array<std::string_view, 11> of_a_worker = {
+      "set_state",     "set_models", "set_max_in_flight", "set_share",       "set_rate", "begin_rate",
       "set_step_time", "report",     "set_prefix_cache",  "forget_prefixes", "lease_at"};
   clock_.set(time_of(turn, "at"));
   const std::string_view asked = turn.text("ask");
@@ -307,6 +307,8 @@ void World::play(const JsonFields& turn, workload::LineReader& lines) {
                  turn.number("foreign", -huge, huge)});
   } else if (asked == "set_rate") {
     dispatcher_.set_rate(worker, rate_points_of(turn));
+  } else if (asked == "begin_rate") {
+    dispatcher_.begin_rate(worker, rate_points_of(turn));
   } else if (asked == "set_shedding") {
     dispatcher_.set_shedding(turn.whole("on", 0, 1) != 0);
   } else if (asked == "set_step_time") {

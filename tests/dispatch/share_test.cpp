@@ -143,5 +143,23 @@ TEST(Rate, OfAWorkerThatSlowsIsFollowedWhereTokensStream) {
   EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 20, 3);
 }
 
+TEST(Rate, ThatItBeginsWithIsLearnedOn) {
+  Desk desk;
+  const WorkerId one = desk.worker("one", 4);
+  const std::array points = {fleet::RatePoint{1, 50}, fleet::RatePoint{2, 80}};
+  desk.dispatcher.begin_rate(one, points);
+  const auto slip = desk.submit(asking());
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 50);
+  for (int i = 0; i < 50; ++i) {  // the truth: 100 a second
+    slip->lease.generated(Tokens(10));
+    desk.pass(milliseconds(100));
+  }
+  const double learned = desk.dispatcher.workers()[0].rate;
+  EXPECT_GT(learned, 85) << "five seconds of it outweigh the one it began with";
+  EXPECT_LE(learned, 101);
+  desk.dispatcher.begin_rate(one, {});
+  EXPECT_EQ(desk.dispatcher.workers()[0].rate, 0);
+}
+
 }  // namespace
 }  // namespace evenkeel::dispatch

@@ -16,10 +16,14 @@ from support import kit
 from support.kit import case, cases, equal, until
 from support.router import Emulator, free_port
 
-# Two slots, and from one to two three times as fast: with a least gain of a half nothing that a busy machine does to the
-# rates moves the knee.
-TWO_SLOTS = ("--rate-table", "20,60", "--slots", 2)
-FLAGS = ("--ttft-bound-s", 60, "--min-relative-gain", 0.5, "--max-tokens", 24)
+# Two slots, with two requests twelve times as fast as with one, and a step must gain threefold: a busy machine would have
+# to stand still for longer than a level is measured to move the knee.
+TWO_SLOTS = ("--rate-table", "5,60", "--slots", 2, "--time-scale", 5)
+FLAGS = ("--ttft-bound-s", 60, "--min-relative-gain", 2, "--max-tokens", 24)
+
+
+def two_slots_at(scale):
+    return (*TWO_SLOTS[:-1], scale)
 
 
 def calibrate(world, *words, flags=FLAGS):
@@ -192,7 +196,7 @@ def a_router_is_no_engine(world):
 
 @case
 def foreign_load_before_it_begins_stops_it(world):
-    engine = Emulator(world, "m", *TWO_SLOTS, "--time-scale", 1)
+    engine = Emulator(world, "m", *two_slots_at(1))
     foreign = Foreign(engine, 3)
     until(lambda: counter(engine, "vllm:num_requests_running") == 2, "others are being served")
     result = calibrate(world, "--url", engine.url)
@@ -228,7 +232,7 @@ def run_beside(world, engine, do, *words):
 
 @case
 def foreign_load_in_between_ends_it(world):
-    engine = Emulator(world, "m", *TWO_SLOTS, "--time-scale", 2)
+    engine = Emulator(world, "m", *two_slots_at(2))
     kept = world.folder / "kept.json"
     kept.write_text("as it was")
     others = []
@@ -243,7 +247,7 @@ def foreign_load_in_between_ends_it(world):
 
 @case
 def short_foreign_requests_are_seen_by_the_engines_count(world):
-    engine = Emulator(world, "m", *TWO_SLOTS, "--time-scale", 20)
+    engine = Emulator(world, "m", *two_slots_at(100))
 
     def send():
         for _ in range(3):  # done before anybody looks twice
@@ -258,7 +262,7 @@ def short_foreign_requests_are_seen_by_the_engines_count(world):
 
 @case
 def c3_what_still_gains_at_the_top_is_not_written(world):
-    engine = Emulator(world, "m", "--rate-table", "20,60", "--slots", 2)
+    engine = Emulator(world, "m", *TWO_SLOTS)
     path = world.folder / "none.json"
     result = calibrate(world, "--url", engine.url, "--schedule", "1,2", "--apply", path)
     equal((result.returncode, result.stdout), (1, ""), "exit code and stdout")
@@ -270,7 +274,7 @@ def c3_what_still_gains_at_the_top_is_not_written(world):
 
 @case
 def no_level_within_the_bound_is_not_written(world):
-    engine = Emulator(world, "m", *TWO_SLOTS, "--time-scale", 1)
+    engine = Emulator(world, "m", *two_slots_at(1))
     path = world.folder / "none.json"
     result = calibrate(world, "--url", engine.url, "--apply", path, flags=("--ttft-bound-s", 0.001, "--max-tokens", 4))
     equal((result.returncode, result.stdout, path.exists()), (1, "", False), "exit code, stdout, file")
@@ -318,7 +322,7 @@ def usage_is_told(world, words, flag):
 def start_engine(world, port, *flags):
     """Unlike Emulator at a port that is said, so that another can take its place."""
     with open(world.folder / f"engine-{port}.log", "ab") as log:
-        process = subprocess.Popen([str(world.binary), "emulate", "--port", str(port), "--model", "m", "--time-scale", "20",
+        process = subprocess.Popen([str(world.binary), "emulate", "--port", str(port), "--model", "m",
                                     *map(str, TWO_SLOTS), *map(str, flags)], stdout=log, stderr=log)
 
     class Handle:
@@ -373,11 +377,23 @@ def a_result_is_written_and_serve_goes_by_it_while_the_engine_is_the_same(world)
     until(lambda: router.workers()[0]["state"] == "routable", "the engine is back")
 
 
+def result_of(engine):
+    """What a run would have written of it."""
+    card = json.loads(fetch(engine.url + "/v1/models"))["data"][0]
+    levels = [{"level": level, "tokens_per_s": rate, "ttft_s": 0.1, "requests": 4 * level, "tokens": rate, "window_s": 1}
+              for level, rate in ((1, 5), (2, 60), (4, 60))]
+    return {"version": 1, "url": engine.url, "measured_at": "2026-11-30T20:00:00.000Z", "usable": True, "slots": 2,
+            "fingerprint": {"served_id": "m", "max_model_len": card["max_model_len"], "runtime": "vllm",
+                            "version": json.loads(fetch(engine.url + "/version"))["version"]},
+            "reason": "plateau", "ttft_bound_s": 60, "min_relative_gain": 0.1, "max_tokens": 24, "timeout_s": 300,
+            "schedule": [1, 2, 4], "levels": levels, "notes": []}
+
+
 @case
 def what_the_operator_gave_outweighs_the_file(world):
     engine = Emulator(world, "m", *TWO_SLOTS)
     path = world.folder / "engine.json"
-    equal(calibrate(world, "--url", engine.url, "--apply", path).returncode, 0, "exit code")
+    path.write_text(json.dumps(result_of(engine)))
     router = world.router(engine, flags=("--calibration", path, "--max-in-flight", 7))
     until(lambda: router.workers()[0]["calibration"]["counts"], "it counts")
     equal(router.workers()[0]["capacity"]["requests"], 7, "limit in flight")
@@ -388,8 +404,7 @@ def what_the_operator_gave_outweighs_the_file(world):
 def a_damaged_file_is_refused_at_the_start(world, text, words):
     path = world.folder / "damaged.json"
     if text is None:
-        engine = Emulator(world, "m", *TWO_SLOTS)
-        text = calibrate(world, "--url", engine.url, "--schedule", "1,2", "--json").stdout
+        text = json.dumps({**result_of(Emulator(world, "m", *TWO_SLOTS)), "usable": False})
     path.write_text(text)
     result = subprocess.run([str(world.binary), "serve", "--worker-urls", "http://127.0.0.1:1", "--calibration", str(path)],
                             capture_output=True, text=True, timeout=60)

@@ -123,7 +123,12 @@ class Day {
                                       static_cast<std::int64_t>(random_.below(6)), random_.unit() * 3});
     } else if (dice == 94) {
       const std::array points = {fleet::RatePoint{1, 100 * random_.unit()}, fleet::RatePoint{2, 200 * random_.unit()}};
-      dispatcher_->set_rate(worker, std::span(points).first(random_.below(3)));
+      const auto given = std::span(points).first(random_.below(3));
+      if (random_.below(2) == 0) {
+        dispatcher_->set_rate(worker, given);
+      } else {
+        dispatcher_->begin_rate(worker, given);
+      }
     } else if (dice < 96) {
       dispatcher_->forget_prefixes(worker);
     } else if (dice < 97) {
