@@ -171,6 +171,13 @@ Result<planning::FleetPlan> PlanSource::read() const {
   if (!wanted) return tl::unexpected(wanted.error());
   plan->level = *wanted;
   if (auto ok = plan->check(); !ok) return tl::unexpected(ok.error());
+  const double window_s = plan->scale_time_s + plan->staleness_s;
+  if (!plan->profile.empty() && plan->profile.back().from_s >= window_s) {
+    return failure(
+        fmt::format("{}the step of the profile at {} s has no effect: the window ends at {} s (scale time and "
+                    "staleness)",
+                    profile ? "--profile: " : "", plan->profile.back().from_s, window_s));
+  }
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 #include <vector>
@@ -61,6 +62,23 @@ Result<std::vector<std::string>> policies_of(const std::string& text) {
   return policies;
 }
 
+/// Flags that would be passed over.
+Result<void> check_effect(const PeersFlags& flags, const std::vector<std::string>& policies) {
+  const bool legacy =
+      std::ranges::any_of(policies, [](const std::string& name) { return name.starts_with("legacy_"); });
+  if (flags.gauge_lag_ms > 0 && flags.exchange == "books" && !legacy) {
+    return failure(
+        "--gauge-lag-ms has no effect with --exchange books (allowed: --exchange gauges, or a legacy policy)");
+  }
+  if (flags.gap_ms > 0 && flags.rounds == 1) {
+    return failure("--gap-ms has no effect with one burst (allowed: --rounds of 2 or more)");
+  }
+  if (flags.spacing_ms > 0 && flags.burst == 1) {
+    return failure("--spacing-ms has no effect with one request a burst (allowed: --burst of 2 or more)");
+  }
+  return {};
+}
+
 }  // namespace
 
 void add_peers_flags(CLI::App& command, PeersFlags& flags) {
@@ -101,6 +119,7 @@ Result<int> run_peers_experiment(const PeersFlags& flags, const std::string& pol
   if (!setting) return tl::unexpected(setting.error());
   const auto names = policies_of(policies.empty() ? "late_tail" : policies);
   if (!names) return tl::unexpected(names.error());
+  if (auto ok = check_effect(flags, *names); !ok) return tl::unexpected(ok.error());
   const SteadyClock clock;
   const auto to_stderr = [](std::string_view bytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), stderr);

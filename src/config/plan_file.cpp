@@ -207,6 +207,9 @@ class PlanReader {
     only(entry, "groups", {"name", "nodes", "capacity", "per_hour"});
     planning::Group group;
     group.name = text(entry, "name", "a group");
+    for (const auto& other : plan.groups) {
+      if (other.name == group.name) fail(entry.source(), fmt::format("the group \"{}\" is there twice", group.name));
+    }
     const toml::node* const nodes = entry.get("nodes");
     if (nodes == nullptr) fail(entry.source(), "a group needs nodes");
     if (!nodes->is_integer()) fail(nodes->source(), "nodes must be a whole number");
@@ -225,12 +228,35 @@ class PlanReader {
   const std::string& source_;
 };
 
+/// Where in the file stands what a check of the whole plan speaks of, and its words: a model or group by the name that
+/// they begin with, a key by how they call it.
+std::string place_of(const toml::table& root, const std::string& words, const std::string& source) {
+  constexpr std::pair<std::string_view, std::string_view> keys[] = {
+      {"level", "level"},           {"scale time", "scale_time_s"},           {"an ordinary sequence", "sequence_gb"},
+      {"staleness", "staleness_s"}, {"correlated share", "correlated_share"}, {"correlation", "correlation"},
+      {"the profile", "profile"},   {"a step of the profile", "profile"},     {"a factor of the profile", "profile"}};
+  const toml::node* at = nullptr;
+  for (const auto& [kind, list] : {std::pair{"model", "models"}, std::pair{"group", "groups"}}) {
+    const toml::array* const entries = root[list].as_array();
+    for (std::size_t i = 0; entries != nullptr && i < entries->size(); ++i) {
+      const std::string name = (*entries)[i].as_table()->at("name").value_or(std::string());
+      if (words.starts_with(fmt::format("{} \"{}\": ", kind, name))) at = entries->get(i);
+    }
+  }
+  for (const auto& [called, key] : keys) {
+    if (at == nullptr && words.starts_with(called)) at = root.get(key);
+  }
+  if (at == nullptr) return fmt::format("{}: {}", source, words);
+  return fmt::format("{}:{}:{}: {}", source, at->source().begin.line, at->source().begin.column, words);
+}
+
 }  // namespace
 
 Result<FleetPlan> read_plan(std::string_view text, const std::string& source) {
   try {
-    FleetPlan plan = PlanReader(source).read(toml::parse(text, source));
-    if (auto ok = plan.check(); !ok) return failure(fmt::format("{}: {}", source, ok.error().message));
+    const toml::table root = toml::parse(text, source);
+    const FleetPlan plan = PlanReader(source).read(root);
+    if (auto ok = plan.check(); !ok) return failure(place_of(root, ok.error().message, source));
     return plan;
   } catch (const toml::parse_error& error) {
     const auto& where = error.source().begin;

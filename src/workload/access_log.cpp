@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -203,6 +204,31 @@ std::string check_version(const simdjson::dom::object& object) {
   return {};
 }
 
+/// Values that nothing was ever logged with: a sign that the line is not as it was written.
+std::string damage(const AccessLogRecord& r) {
+  const std::pair<std::string_view, double> amounts[] = {{"ts", static_cast<double>(r.ts)},
+                                                         {"prompt_tokens", static_cast<double>(r.prompt_tokens)},
+                                                         {"output_tokens", static_cast<double>(r.output_tokens)},
+                                                         {"bytes_in", static_cast<double>(r.bytes_in)},
+                                                         {"bytes_out", static_cast<double>(r.bytes_out)},
+                                                         {"queue_ms", r.queue_ms},
+                                                         {"prefill_ms", r.prefill_ms.value_or(0)},
+                                                         {"first_byte_ms", r.first_byte_ms.value_or(0)},
+                                                         {"total_ms", r.total_ms},
+                                                         {"waited_ms", r.waited_ms},
+                                                         {"signal_age_ms", r.signal_age_ms.value_or(0)}};
+  for (const auto& [name, value] : amounts) {
+    if (value < 0) return fmt::format("field \"{}\" is {}; allowed: numbers from 0", name, value);
+  }
+  constexpr double rounding_ms = 1;
+  for (const auto& [name, part] :
+       {std::pair<std::string_view, double>{"queue_ms", r.queue_ms}, {"first_byte_ms", r.first_byte_ms.value_or(0)}}) {
+    if (part <= r.total_ms + rounding_ms || r.total_ms == 0) continue;  // it may have been left out
+    return fmt::format("field \"{}\" is {}; allowed: at most \"total_ms\", which is {}", name, part, r.total_ms);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<AccessLogRecord> AccessLogReader::read(std::string_view line) {
@@ -221,9 +247,7 @@ Result<AccessLogRecord> AccessLogReader::read(std::string_view line) {
   }
   if (!has_ts) return failure("field \"ts\" is missing; allowed: arrival in Unix milliseconds");
   if (!has_model) return failure("field \"model\" is missing; allowed: a text");
-  if (record.prompt_tokens < 0 || record.output_tokens < 0) {
-    return failure("fields \"prompt_tokens\" and \"output_tokens\" must not be negative");
-  }
+  if (auto fault = damage(record); !fault.empty()) return failure(std::move(fault));
   return record;
 }
 

@@ -124,5 +124,16 @@ TEST(PlanFile, APlanThatCannotBeIsRefusedWithTheReason) {
   EXPECT_NE(fault_with("nodes = 3", "nodes = 0").find("nodes is 0"), std::string::npos);
 }
 
+TEST(PlanFile, AFaultOfThePlanAsAWholeStandsAtItsPlace) {
+  EXPECT_TRUE(fault_with("staleness_s = 0.3", "staleness_s = -1").starts_with("fleet.toml:3:15: staleness")) << "key";
+  EXPECT_TRUE(fault_with("factor = 4.5", "factor = -1").starts_with("fleet.toml:7:11: a factor of the profile"));
+  EXPECT_TRUE(fault_with("nodes = 3", "nodes = 0").starts_with("fleet.toml:30:1: group \"b\": nodes is 0"));
+  EXPECT_TRUE(fault_with("cap_s = 1000", "cap_s = -1").starts_with("fleet.toml:9:1: model \"big\": "));
+}
+
+TEST(PlanFile, TwoGroupsOfOneNameAreRefused) {
+  EXPECT_EQ(fault_with("name = \"b\"", "name = \"a\""), "fleet.toml:30:1: the group \"a\" is there twice");
+}
+
 }  // namespace
 }  // namespace evenkeel::config

@@ -66,6 +66,9 @@ USELESS = {
     "redline-level without a redline": (("--redline-level", 0.9), "--redline on"),
     "kv-block under a law": (("--kv-block", 8, "--law", "70:0.2"), "--kv-tokens"),
     "prefix-cache of prompts with their KV": (("--prefix-cache",), "off is allowed"),
+    "gap between bursts of which there is one": (("--gap-ms", 5, "--experiment", "peers"), "--rounds"),
+    "spacing of one request": (("--spacing-ms", 5, "--burst", 1, "--experiment", "peers"), "--burst"),
+    "lag of gauges that are not read": (("--gauge-lag-ms", 5, "--experiment", "peers"), "--exchange gauges"),
     "jobs that are timed": (("--timing", "--jobs", 2), "--jobs 1"),
 }
 

@@ -83,9 +83,9 @@ TEST(AccessLog, WhatIsWrittenReadsBackEqual) {
     r.prompt_tokens_from = static_cast<TokenSource>(random.below(5));
     r.output_tokens_from = static_cast<TokenSource>(random.below(5));
     r.queue_ms = some_millis(random);
-    r.total_ms = some_millis(random);
+    r.total_ms = r.queue_ms + some_millis(random);
     r.waited_ms = some_millis(random);
-    if (random.below(2) == 1) r.first_byte_ms = some_millis(random);
+    if (random.below(2) == 1) r.first_byte_ms = r.total_ms * random.unit();
     if (random.below(2) == 1) r.signal_age_ms = some_millis(random);
     r.bytes_in = some_whole(random);
     r.bytes_out = some_whole(random);
@@ -195,7 +195,16 @@ TEST(AccessLog, UnknownKeysArePassedOverAndBadFieldsNamed) {
   expect_says(R"({"v":1,"ts":5})", "field \"model\" is missing");
   expect_says(R"({"v":1,"ts":5,"model":7})", "field \"model\" is 7; allowed: a text");
   expect_says(R"({"v":1,"ts":5,"model":"m","prompt_tokens_from":"guess"})", "\"estimate\"");
-  expect_says(R"({"v":1,"ts":5,"model":"m","prompt_tokens":-1})", "must not be negative");
+  expect_says(R"({"v":1,"ts":5,"model":"m","prompt_tokens":-1})",
+              "field \"prompt_tokens\" is -1; allowed: numbers from 0");
+  for (const std::string name : {"ts", "output_tokens", "bytes_in", "bytes_out", "queue_ms", "prefill_ms",
+                                 "first_byte_ms", "total_ms", "waited_ms", "signal_age_ms"}) {
+    const std::string ts = name == "ts" ? "" : R"("ts":5,)";
+    expect_says(R"({"v":1,)" + ts + R"("model":"m",")" + name + R"(":-1})", "field \"" + name + "\" is -1");
+  }
+  expect_says(R"({"v":1,"ts":5,"model":"m","queue_ms":30,"total_ms":20})", "at most \"total_ms\", which is 20");
+  expect_says(R"({"v":1,"ts":5,"model":"m","first_byte_ms":30,"total_ms":20})", "field \"first_byte_ms\" is 30");
+  expect_says(R"({"v":1,"ts":5,"model":"m","first_byte_ms":20.4,"total_ms":20})", "read");
   expect_says(R"({"v":1,"ts":5,"model":"m","status":-1})", "a whole number from 0");
   expect_says("[1]", "not a JSON object");
   expect_says("", "not a JSON object");
