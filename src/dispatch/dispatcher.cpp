@@ -106,7 +106,8 @@ std::vector<fleet::RatePoint> Dispatcher::rate_points(WorkerId id) const {
 }
 
 void Dispatcher::begin_rate(WorkerId id, std::span<const fleet::RatePoint> points) {
-  const fleet::RateCurve curve = fleet::RateCurve::of(points);
+  // Points of one group are one from the start, so that what the tape has of them weighs as much when it is played.
+  const fleet::RateCurve curve = fleet::RateCurve::of(fleet::RateCurve::of(points).points());
   const Turn turn(*this, ask::BeginRate{id, curve.points()});
   roster_.get(id).rate = curve;
 }
