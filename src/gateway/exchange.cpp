@@ -218,6 +218,10 @@ http::Task<void> Exchange::run_whole() {
     if (result.answered || result.outcome == Outcome::cancelled || result.outcome == Outcome::completed) break;
     note_failed(*upstream, result);
     exclude(submission_, *upstream, result.outcome);
+    if (was_lost(*upstream, result)) {
+      keep_place(lease.request());
+      continue;
+    }
     const Way way = co_await retry(result, submission_);
     if (way == Way::over) co_return;
   }
@@ -358,7 +362,7 @@ void Exchange::answer_unplaced(AttemptResult& result) {
 }
 
 void Exchange::answer_refusal() {
-  if (request_.peers != nullptr) refuse_among_peers();
+  const bool comes_back = request_.peers != nullptr && refuse_among_peers();
   const fleet::Refusal why = refused_->why;
   request_.refusal = why;
   const bool full = fleet::http_status(why) == 429 || why == fleet::Refusal::no_slot;
@@ -372,7 +376,7 @@ void Exchange::answer_refusal() {
   error.code = fleet::to_string(why);
   error.message = words(why);
   std::string fields = fmt::format("{}X-Evenkeel-Refusal: {}\r\n", retry_fields(refused_->retry_after), error.code);
-  if (why == fleet::Refusal::no_slot) fields += fmt::format("{}: 1\r\n", peer_field::sent_back);
+  if (comes_back) fields += fmt::format("{}: 1\r\n", peer_field::sent_back);
   answer_error(shard_, client_, request_, error, fields);
 }
 

@@ -99,9 +99,15 @@ class Exchange {
   void end_lease(fleet::Lease& lease, const Upstream& upstream, const AttemptResult& result);
   /// It waits here again, at its old place, as if it had never been sent to `upstream`.
   void take_back(RequestId lease, const Upstream& upstream);
+  /// Whether a peer could not be connected to, or broke the connection off, and another worker may serve the request.
+  /// That is no engine's load, so it costs no retry; all that such a peer had comes back at once.
+  [[nodiscard]] bool was_lost(const Upstream& upstream, const AttemptResult& result) const;
+  /// In the waiting pool it stands as if it had not left it.
+  void keep_place(RequestId lease);
   /// Of a request whose prefill and decode are on separate workers: both are of this router.
   void keep_here();
-  void refuse_among_peers();
+  /// Before a refusal: whether the router that forwarded the request takes it back.
+  [[nodiscard]] bool refuse_among_peers();
   void note_failed(const Upstream& upstream, const AttemptResult& result);
   /// Whether the answer to this failure lists all attempts.
   [[nodiscard]] bool failed_everywhere(const AttemptResult& result) const;

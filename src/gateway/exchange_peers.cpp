@@ -15,6 +15,8 @@ namespace {
 /// A peer that has sent one request back so often, though it said each time that it had room, is not asked for it
 /// again.
 constexpr int most_returns = 32;
+/// Peers that cannot be reached, until one request gives up: as many as it can be kept from.
+constexpr int most_tried = 8;
 
 /// Whether the body itself says which model is meant, or can be made to: at a peer another may be the only one.
 bool can_name_model(const Request& request) {
@@ -102,8 +104,21 @@ void Exchange::take_back(RequestId lease, const Upstream& upstream) {
   RequestPeers& peers = *request_.peers;
   --request_.attempts;
   request_.worker.clear();
-  submission_.returned = dispatch::Returned{lease, peers.submitted};
+  keep_place(lease);
   if (++peers.returns >= most_returns) submission_.excluded.add(upstream.id);
+}
+
+bool Exchange::was_lost(const Upstream& upstream, const AttemptResult& result) const {
+  if (upstream.peer == nullptr || result.outcome != Outcome::transport_fault || result.body_gone) return false;
+  if (client_.gone() || shard_.shared.draining) return false;
+  const bool unreached = result.fault == "connect_failed" || result.fault == "connect_timeout";
+  if (result.timed_out && !unreached) return false;
+  const int most = unreached ? most_tried : shard_.shared.settings.retry.attempts;
+  return request_.attempts < most && shard_.shared.dispatcher.admissible(submission_);
+}
+
+void Exchange::keep_place(RequestId lease) {
+  submission_.returned = dispatch::Returned{lease, request_.peers->submitted};
 }
 
 void Exchange::keep_here() {
@@ -113,13 +128,17 @@ void Exchange::keep_here() {
   }
 }
 
-void Exchange::refuse_among_peers() {
+bool Exchange::refuse_among_peers() {
   RequestPeers& peers = *request_.peers;
   if (!request_.receipt.route.empty()) request_.receipt.route = peers::to_string(peers::RouteReason::none);
-  if (refused_->why != fleet::Refusal::no_slot) return;
   peers.here.end();  // the sender is told of the load without it
-  // Sent back, it would come again at once.
-  if (!shard_.shared.dispatcher.lane(request_.model).routable) refused_->why = fleet::Refusal::no_worker;
+  if (!peers.from || !peers.from_evenkeel) return false;
+  const bool no_slot = refused_->why == fleet::Refusal::no_slot;
+  if (no_slot && !shard_.shared.dispatcher.lane(request_.model).routable) {
+    refused_->why = fleet::Refusal::no_worker;  // sent back, it would come again at once
+    return false;
+  }
+  return no_slot;
 }
 
 void Exchange::note_failed(const Upstream& upstream, const AttemptResult& result) {

@@ -14,6 +14,7 @@ THOR, SPARK = "18.18,50.71", "49.24,87.82"  # tokens per second at one and at tw
 TOKENS = 111
 SLOTS = 2
 WINDOW = 32768
+SAME = '[[models]]\nname = "m"\nruntime = "vllm"\n'  # which scripted engines do not say
 
 
 def fetch(url, method="GET", document=None):
@@ -49,10 +50,34 @@ class Box:
         return sum(found) if found else None
 
 
+def measured(world, engine, table, scale):
+    """A file as `evenkeel calibrate` writes it, of what the rate table says: rates are known from the start."""
+    rates = [scale * float(rate) for rate in table.split(",")]
+    levels = [{"level": level, "tokens_per_s": rates[min(level, len(rates)) - 1], "ttft_s": 0.01, "requests": 4 * level,
+               "tokens": 1000, "window_s": 1} for level in (1, len(rates), 2 * len(rates))]
+    path = world.folder / f"calibration-{engine.url.rsplit(':', 1)[1]}.json"
+    path.write_text(json.dumps({
+        "version": 1, "url": engine.url, "measured_at": "2026-11-30T20:35:26.000Z", "usable": True, "slots": len(rates),
+        "fingerprint": {"served_id": "m", "max_model_len": WINDOW, "runtime": "vllm", "version": None},
+        "reason": "plateau", "ttft_bound_s": 5, "min_relative_gain": 0.1, "max_tokens": 128, "timeout_s": 300,
+        "schedule": [1, 2, 4], "levels": levels, "notes": []}))
+    return path
+
+
 def scripted(world, script):
     """An engine that follows the script, and says of itself what peers must know."""
     listed = {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "kit", "max_model_len": WINDOW}]}
     return world.upstream(script, probes={"/v1/models": [json_answer(listed)]})
+
+
+def lobes_gateway(world, script):
+    """A gateway of the other kind, as much of one as a router asks for; its requests follow the script."""
+    status = {"object": "lobes.fleet_status", "busy": {"running": 0, "waiting": 0}, "backends": [
+        {"name": "primary", "task": "generate", "served_name": "m", "health": "ok", "capacity": SLOTS,
+         "metrics": {"running": 0, "waiting": 0}}]}
+    fingerprint = {"served_id": "m", "max_model_len": WINDOW, "runtime": "vllm", "quantization": "none"}
+    roles = {"roles": {"cortex": {"role": "cortex", "model": "m", "ready": True, "fingerprint": fingerprint}}}
+    return world.upstream(script, probes={"/status": [json_answer(status)], "/capabilities": [json_answer(roles)]})
 
 
 def configured(world, at, peers, ports, text, key_env):
@@ -67,27 +92,36 @@ name = "127.0.0.1:{ports[other][0]}"
     return path
 
 
-def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), listed=None, models="", key_env=None):
+def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), listed=None, models=None, key_env=None, known=False,
+          logs=False, slots=SLOTS, lobes=None):
     """A box for each engine: a rate table for an emulated one, what scripted() gives, or None for none. Each is the
-    peer of all others; or, with `listed` {box: (peers)}, of those. `models` is of the configuration. Returns once
-    every router has found all its peers usable."""
+    peer of all others; or, with `listed` {box: (peers)}, of those. `models` is of the configuration; with `known` each
+    box knows what its engine does, with `logs` it writes box-N.log. `lobes` is a gateway of the other kind, a peer of
+    all. Returns once every router has found all its peers usable."""
     ports = [tuple(free_ports(2)) for _ in engines]
     made = []
     for at, engine in enumerate(engines):
+        own = ("--access-log", world.folder / f"box-{at}.log") if logs else ()
         if isinstance(engine, str):
-            engine = Emulator(world, "m", "--rate-table", engine, "--slots", len(engine.split(",")), "--time-scale",
+            table = engine
+            engine = Emulator(world, "m", "--rate-table", table, "--slots", len(table.split(",")), "--time-scale",
                               scale, "--max-model-len", WINDOW, "--output-tokens", f"fixed:{tokens}")
+            if known:
+                own += ("--calibration", measured(world, engine, table, scale))
         peers = [other for other in range(len(engines)) if other != at] if listed is None else listed.get(at, ())
-        config = configured(world, at, peers, ports, models, key_env)
-        call = ["--config", config, "--max-in-flight", SLOTS, "--quantization", "none", "--seed", 1,
-                "--health-interval", "200ms", "--peer-probe-interval", "500ms", *flags]
+        text = SAME if models is None else models
+        if lobes is not None:
+            text += f'[[peers]]\nurl = "{lobes.url}"\nname = "gateway"\nkind = "lobes"\n'
+        config = configured(world, at, peers, ports, text, key_env)
+        call = ["--config", config, "--max-in-flight", slots, "--quantization", "none", "--seed", 1,
+                "--health-interval", "200ms", "--peer-probe-interval", "500ms", *flags, *own]
         router = Router(world.binary, [engine.url] if engine else [], call, world.folder, ports[at])
         world.routers.append(router)
         made.append(Box(f"127.0.0.1:{ports[at][0]}", engine, router))
     for at, box in enumerate(made):
         until(lambda box=box: box.router.answers("/ready"), f"box {at} answers")
         peers = [other for other in range(len(made)) if other != at] if listed is None else listed.get(at, ())
-        wanted = sum(engines[one] is not None for one in (at, *peers))
+        wanted = sum(engines[one] is not None for one in (at, *peers)) + (lobes is not None)
         until(lambda box=box: [worker["state"] for worker in box.router.workers()] == ["routable"] * wanted,
               f"box {at} has found its engine and all its peers")
     return made
@@ -95,6 +129,18 @@ def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), listed=None, model
 
 def chat(*lines, stream=False, **fields):
     return ask(CHAT, *lines, stream=stream, **{"max_tokens": 4096, **fields})
+
+
+def forwarded(*lines, **fields):
+    """As a peer would forward it: it stays at the box that it comes to."""
+    return chat("X-Evenkeel-Hop: kit", *lines, **fields)
+
+
+def warm(of):
+    """Each box's engine at one and at two streams, so that what is learned of it does not rest on guesses."""
+    for box in of:
+        for size in (1, 2, 1, 2, 2):
+            equal([reply.status for reply in burst(box, [forwarded()] * size)], [200] * size, "statuses")
 
 
 def burst(box, requests):
@@ -139,6 +185,11 @@ class Watch:
         self._over.set()
         self._thread.join()
 
+    def expect_no_queue(self):
+        """One may be sent ahead for each slot; an engine may still be at the end of an answer that its router has."""
+        assert self.looks > 0 and max(self.running.values()) <= SLOTS, self.running
+        assert max(self.waiting.values()) <= SLOTS, f"waited in the engines, in {self.looks} looks: {self.waiting}"
+
     def _look(self):
         while not self._over.is_set():
             for box in self.watched:
@@ -149,8 +200,12 @@ class Watch:
 
 
 def books_are_empty(of):
-    """On every box: no lease, nobody waiting, no dispatch to a peer and nothing taken on for one."""
+    """On every box: no lease, nobody waiting, no dispatch to a peer, nothing taken on for one, and no peer that is still
+    thought to be busy with what others have there."""
     for box in of:
+        until(lambda box=box: not any(worker["foreign"]["requests"] for worker in box.router.workers()
+                                          if worker["state"] == "routable"),
+              f"{box.name}: nobody else has anything anywhere")
         until(box.router.books_are_zero, f"{box.name}: books back to zero")
         until(lambda box=box: not (box.metric("evenkeel_peer_open") or box.metric("evenkeel_peer_taken_on")),
               f"{box.name}: no dispatch is open to a peer, and none of a peer")
