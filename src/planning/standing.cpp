@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "maths/poisson_draw.hpp"
 #include "maths/spectrum.hpp"
 #include "planning/demand.hpp"
 
@@ -131,14 +132,8 @@ class Path {
   std::vector<Jump> jumps_;
 };
 
-std::int64_t draw_poisson(Random& random, double mean) {
-  std::int64_t count = 0;
-  for (double at = random.exponential(1); at < mean; at += random.exponential(1)) ++count;
-  return count;
-}
-
 void draw_residents(Path& path, Random& random, const Model& model, const Footprint& foot, double rate, double window) {
-  const std::int64_t count = draw_poisson(random, rate * model.duration.mean());
+  const std::int64_t count = maths::draw_poisson(rate * model.duration.mean(), random);
   for (std::int64_t i = 0; i < count; ++i) {
     const Resident resident = model.duration.draw_resident(random);
     path.jump(0, 0, foot.growth_per_s);

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "simulation/poisson_draw.hpp"
+#include "maths/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 
@@ -17,7 +17,7 @@ MemoryNode stationary_node(const planning::FleetPlan& plan, const planning::Grou
   MemoryNode node(group.capacity.front());
   for (std::uint32_t m = 0; m < plan.models.size(); ++m) {
     const planning::Model& model = plan.models[m];
-    const int residents = draw_poisson(group.rate_per_node_s[m] * model.duration.mean(), random);
+    const int residents = maths::draw_poisson(group.rate_per_node_s[m] * model.duration.mean(), random);
     for (int i = 0; i < residents; ++i) {
       const planning::Resident drawn = model.duration.draw_resident(random);
       node.admit(

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "simulation/poisson_draw.hpp"
+#include "maths/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 
@@ -40,7 +40,7 @@ std::vector<double> draw_window(const planning::FleetPlan& plan, double window_s
     const double to = k + 1 < steps.size() ? std::min(steps[k + 1].from_s, window_s) : window_s;
     const double mean = group.rate_per_node_s.front() * factor * steps[k].factor * (to - from);
     for (double& node : held) {
-      const int arrivals = draw_poisson(mean, random);
+      const int arrivals = maths::draw_poisson(mean, random);
       for (int i = 0; i < arrivals; ++i) {
         const double age = window_s - from - (to - from) * random.unit();
         if (model.duration.draw(random) > age) node += model.footprints.front().at(age);

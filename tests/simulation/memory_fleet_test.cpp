@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "simulation/moments.hpp"
-#include "simulation/poisson_draw.hpp"
 
 namespace evenkeel::simulation {
 namespace {
@@ -50,17 +49,6 @@ TEST(DurationDraws, ResidentsHaveTheAgesAndRestsOfTheSteadyState) {
       EXPECT_NEAR(static_cast<double>(longer) / draws, beyond, 0.01) << t;
     }
   }
-}
-
-TEST(PoissonDraws, HaveMeanAndVariance) {
-  Random random(9);
-  for (const double mean : {0.3, 7.4, 71.04}) {
-    Moments moments;
-    for (int i = 0; i < 40'000; ++i) moments.add(draw_poisson(mean, random));
-    EXPECT_NEAR(moments.mean(), mean, 4 * std::sqrt(mean / 40'000));
-    EXPECT_NEAR(moments.variance() / mean, 1, 0.06);
-  }
-  EXPECT_EQ(draw_poisson(0, random), 0);
 }
 
 TEST(MemoryNode, CountsBytesByHand) {

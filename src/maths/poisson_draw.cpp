@@ -1,6 +1,6 @@
-#include "simulation/poisson_draw.hpp"
+#include "maths/poisson_draw.hpp"
 
-namespace evenkeel::simulation {
+namespace evenkeel::maths {
 
 int draw_poisson(double mean, Random& random) {
   if (mean > 32) return draw_poisson(mean / 2, random) + draw_poisson(mean / 2, random);
@@ -9,4 +9,4 @@ int draw_poisson(double mean, Random& random) {
   return count;
 }
 
-}  // namespace evenkeel::simulation
+}  // namespace evenkeel::maths
