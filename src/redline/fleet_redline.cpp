@@ -1,6 +1,7 @@
 #include "redline/fleet_redline.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/random.hpp"
 #include "maths/normal.hpp"
@@ -164,12 +165,15 @@ Projection::Part FleetRedline::part_of(const AnswerLaw& law, std::int64_t prompt
   return Projection::part_of(held, each, grid_tokens, [&](double ahead) { return law.survival(age, ahead, bound); });
 }
 
-double FleetRedline::footprint_of(const AnswerLaw& law, std::int64_t prompt, std::int64_t sequences) const {
+double FleetRedline::footprint_of(const AnswerLaw& law, std::int64_t prompt, std::int64_t sequences,
+                                  std::int64_t bound) const {
   FootprintLaw of;
   of.fixed = static_cast<double>(prompt);
   of.rate_per_s = static_cast<double>(sequences);  // time is in output tokens here, and the window a mean answer
-  of.window_s = of.mean_s = law.mean();
-  of.mean_square_s2 = law.mean_square();
+  // Cut off at the bound, no answer is longer, nor is the mean; and E[S^2] is at most that times E[S].
+  const double most = bound > 0 ? static_cast<double>(bound) : std::numeric_limits<double>::infinity();
+  of.window_s = of.mean_s = std::min(law.mean(), most);
+  of.mean_square_s2 = std::min(law.mean_square(), most * of.mean_s);
   return footprint(of, options_.footprint);
 }
 
@@ -181,7 +185,7 @@ Demand FleetRedline::demand(ModelId model, const RequestSigns& signs, std::int64
   need.heavy = heavy_.heavy(signs);
   const Model* const known = find(model);
   const AnswerLaw& law = known == nullptr ? unknown_ : known->answers;
-  need.footprint = footprint_of(law, signs.prompt_tokens, need.sequences);
+  need.footprint = footprint_of(law, signs.prompt_tokens, need.sequences, signs.bound);
   need.part = part_of(law, signs.prompt_tokens, 0, need.sequences, signs.bound);
   return need;
 }

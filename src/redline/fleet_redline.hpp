@@ -132,7 +132,8 @@ class FleetRedline {
   [[nodiscard]] const Model* find(ModelId id) const;
   [[nodiscard]] Projection::Part part_of(const AnswerLaw& law, std::int64_t prompt, std::int64_t generated,
                                          std::int64_t sequences, std::int64_t bound) const;
-  [[nodiscard]] double footprint_of(const AnswerLaw& law, std::int64_t prompt, std::int64_t sequences) const;
+  [[nodiscard]] double footprint_of(const AnswerLaw& law, std::int64_t prompt, std::int64_t sequences,
+                                    std::int64_t bound) const;
   [[nodiscard]] double arrival_floor(const Worker* known, double capacity, Time now) const;
 
   const Options options_;

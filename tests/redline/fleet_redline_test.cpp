@@ -129,6 +129,21 @@ TEST(FleetRedline, ABoundMakesRoom) {
   EXPECT_GE(bounded, 9984 / (116 + 70));
 }
 
+TEST(FleetRedline, AFootprintCountsNoTokenBeyondTheBound) {
+  const auto footprint = [](FootprintReading reading, std::int64_t bound) {
+    Options options;
+    options.footprint = reading;
+    Fleet fleet(1, options);
+    fleet.teach(400);
+    return fleet.demand(100, bound).footprint;
+  };
+  EXPECT_NEAR(footprint(FootprintReading::window_mean, 0), 300, 2);
+  EXPECT_NEAR(footprint(FootprintReading::window_mean, 50), 125, 1e-9);
+  EXPECT_NEAR(footprint(FootprintReading::mean_duration, 50), 150, 1e-9);
+  EXPECT_NEAR(footprint(FootprintReading::residency_mean, 50), 125, 1e-9);
+  EXPECT_NEAR(footprint(FootprintReading::mean_duration, 4000), footprint(FootprintReading::mean_duration, 0), 1e-9);
+}
+
 /// Answers of one length, entering whenever there is room: the memory is never full, and never much of it idle.
 TEST(FleetRedline, KeepsAWorkerFullAndNeverOverfull) {
   Fleet fleet(1);
