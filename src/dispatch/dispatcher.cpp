@@ -319,6 +319,7 @@ Decision Dispatcher::decide(const Submission& submission, const MakeWaiter& make
     if (tape_ != nullptr) tape_->refused(id, *refusal);
     return Refused{*refusal, retry_after(model, now)};
   }
+  if (redline_ && redline_holds_) ++held_back_;
   Waiting waiting;
   waiting.id = id;
   waiting.submission = submission;

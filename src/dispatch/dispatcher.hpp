@@ -273,6 +273,7 @@ class Dispatcher final : public fleet::LeaseObserver {
   std::optional<redline::FleetRedline> redline_;
   std::uint64_t held_back_ = 0;
   bool redline_refuses_ = false;  ///< the request that is being decided
+  bool redline_holds_ = false;    ///< it leaves no room for the last submission though a slot is free
   std::map<ModelId, ModelState> models_;
   std::uint64_t next_request_ = 1;
   const bool wants_running_;

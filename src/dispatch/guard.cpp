@@ -39,7 +39,7 @@ bool Dispatcher::turned_away_by_redline(const Submission& submission, const Mode
     if (worker.free_slots() <= 0 || !reach.covers(worker.peer) || submission.excluded.contains(worker.id)) continue;
     room = room || !held_by_redline(worker, demand, now);
   }
-  if (slot && !room) ++held_back_;
+  redline_holds_ = slot && !room;
   return !room && !workers_view_.empty() && redline_->refuses(demand);
 }
 

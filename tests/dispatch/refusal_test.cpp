@@ -315,5 +315,29 @@ TEST(WaitTooLong, IsNotSaidBetweenTheLumpsOfLongAnswers) {
   }
 }
 
+TEST(Redline, HeldAreThoseThatWaitBesideAFreeSlotNotThoseThatAreRefused) {
+  DispatcherOptions options;
+  options.redline.on = true;
+  Desk desk(options);
+  const WorkerId worker = desk.worker("one", 1000);
+  desk.dispatcher.report(worker, {desk.clock.now(), desk.clock.now(), 0, 0, Tokens(0), Tokens(10'000)});
+  Submission light = asking();
+  light.output_bound = Tokens(100);
+  light.heavy = false;
+  std::vector<SlipPtr> slips = {desk.submit(light)};
+  while (slips.size() < 100 && slips.back()->placed()) slips.push_back(desk.submit(light));
+  EXPECT_TRUE(slips.back()->waits()) << "100 tokens of prompt each and some more do not fit into 10,000";
+  EXPECT_EQ(desk.dispatcher.redline()->held, 1U);
+  desk.pass(milliseconds(100));
+  ASSERT_TRUE(desk.dispatcher.frozen(model_a));
+  Submission heavy = asking();
+  heavy.heavy = true;
+  EXPECT_EQ(desk.submit(heavy)->why(), Refusal::redline);
+  EXPECT_EQ(desk.dispatcher.redline()->held, 1U);
+  const auto second = desk.submit(light);
+  EXPECT_TRUE(second->waits());
+  EXPECT_EQ(desk.dispatcher.redline()->held, 2U);
+}
+
 }  // namespace
 }  // namespace evenkeel::dispatch
