@@ -264,6 +264,9 @@ BodySkim::Member BodySkim::kind_of(std::string_view key) const {
       if (key == "stream") return Member::stream;
       if (key == "prompt") return Member::text;
       break;
+    case 7:
+      if (key == "best_of") return Member::sequences;
+      break;
     case 8:
       if (key == "messages") return Member::text;
       if (key == "priority") return Member::priority;
@@ -365,7 +368,9 @@ void BodySkim::end_scalar(std::string_view text, std::uint64_t end) {
     const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool whole = code == std::errc() && stop == text.data() + text.size();
     if (member_ == Member::priority) facts_.priority = whole ? value : 0;
-    if (member_ == Member::sequences) facts_.sequences = whole ? std::clamp<std::int64_t>(value, 1, 1024) : 1;
+    if (member_ == Member::sequences && whole) {  // best_of is never below n
+      facts_.sequences = std::max(facts_.sequences, std::clamp<std::int64_t>(value, 1, 1024));
+    }
     if (member_ == Member::bound) facts_.output_bound = whole ? std::clamp<std::int64_t>(value, 0, 1 << 30) : 0;
   }
   const bool kept = member_ == Member::forbidden || (member_ == Member::salt && text != "null");

@@ -31,7 +31,7 @@ class BodySkim {
     bool model_wrong_type = false;  ///< neither string nor null
     bool stream = false;
     std::int64_t priority = 0;
-    std::int64_t sequences = 1;      ///< n
+    std::int64_t sequences = 1;      ///< the larger of n and best_of
     std::int64_t output_bound = 0;   ///< max_completion_tokens, max_output_tokens, max_tokens; 0 = none
     std::uint64_t list_prompts = 1;  ///< prompts in a list of strings or of lists
     std::string session;             ///< session_id, else user; decoded, cut at 256 bytes

@@ -47,6 +47,19 @@ TEST(BodySkim, ReadsTheTopLevelHoweverItIsCut) {
   }
 }
 
+TEST(BodySkim, CountsWhatTheEngineMakesNotWhatItReturns) {
+  const auto sequences = [](const std::string& body) {
+    bool good = false;
+    const auto count = skim(body, body.size(), &good).facts().sequences;
+    EXPECT_TRUE(good) << body;
+    return count;
+  };
+  EXPECT_EQ(sequences(R"({"n":2,"best_of":5})"), 5);
+  EXPECT_EQ(sequences(R"({"best_of":5,"n":2})"), 5);
+  EXPECT_EQ(sequences(R"({"best_of":null,"n":3})"), 3);
+  EXPECT_EQ(sequences(R"({"best_of":"5"})"), 1);
+}
+
 TEST(BodySkim, KnowsEveryNameOfTheBoundOfAnAnswer) {
   bool good = false;
   for (const char* name : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
