@@ -197,10 +197,22 @@ std::string Admin::show_pressure(Time now) const {
 }
 
 Admin::Answer Admin::add_worker(const std::string& body) {
-  constexpr std::array<std::string_view, 15> keys = {
-      "kv_events",      "kv_events_replay", "url",        "name",  "models", "engine",
-      "calibration",    "max_in_flight",    "ranks",      "group", "sync",   "role",
-      "bootstrap_port", "api_key_file",     "api_key_env"};
+  constexpr std::array<std::string_view, 16> keys = {"kv_events",
+                                                     "kv_events_replay",
+                                                     "url",
+                                                     "name",
+                                                     "models",
+                                                     "engine",
+                                                     "calibration",
+                                                     "max_in_flight",
+                                                     "ranks",
+                                                     "group",
+                                                     "sync",
+                                                     "role",
+                                                     "bootstrap_port",
+                                                     "api_key_file",
+                                                     "api_key_env",
+                                                     "prefix_cache_tokens"};
   auto object = read_object(body, keys);
   if (!object) return {400, error_text(object.error().message)};
   config::WorkerSetting setting;
@@ -239,6 +251,9 @@ Admin::Answer Admin::add_worker(const std::string& body) {
   const auto bootstrap_port = whole_of(*object, "bootstrap_port", 0, 65535);
   if (!bootstrap_port) return {400, error_text(bootstrap_port.error().message)};
   setting.bootstrap_port = bootstrap_port->value_or(0);
+  const auto cache = whole_of(*object, "prefix_cache_tokens", -1, 1'000'000'000);
+  if (!cache) return {400, error_text(cache.error().message)};
+  setting.prefix_cache_tokens = cache->value_or(-1);
   if (const auto* sync = object->if_contains("sync")) {
     if (!sync->is_bool()) return {400, error_text("\"sync\" must be true or false")};
     setting.sync = sync->get_bool();

@@ -5,7 +5,7 @@ import urllib.error
 import urllib.request
 
 from support import kit
-from support.kit import cases, equal
+from support.kit import cases, equal, until
 from support.router import free_port
 from support.streams import CHAT_STREAM
 from support.streams import in_chunks
@@ -71,6 +71,21 @@ def a_url_that_is_served_already_is_taken(world, end):
     for path in ("/workers/other", f"/workers/{worker['name']}"):
         equal(post(router, "", "DELETE", path)[0], 200, "removed")
     equal(post(router, json.dumps({"url": worker["url"], "name": "other"}))[0], 201, "after it was removed")
+
+
+@cases({"given": (6400, 100), "none": (0, 0)})
+def a_prefix_cache_that_an_engine_does_not_tell_of_is_given(world, tokens, blocks):
+    """In blocks of 64 tokens, until a prompt shows another size."""
+    router = router_of(world)
+    body = {"url": f"http://127.0.0.1:{free_port()}", "name": "other", "prefix_cache_tokens": tokens}
+    for wrong in (-2, 1.5, "16", 1_000_000_001):
+        status, message = post(router, json.dumps({**body, "prefix_cache_tokens": wrong}))
+        equal((status, message), (400, '"prefix_cache_tokens" must be a whole number from -1 to 1000000000'), "refused")
+    upstream = world.upstream([in_chunks(CHAT_STREAM)])
+    equal(post(router, json.dumps({**body, "url": upstream.url}))[0], 201, "taken")
+    until(lambda: all(worker["state"] == "routable" for worker in router.workers()), "it is probed")
+    line = f'evenkeel_worker_prefix_capacity_blocks{{worker="other"}} {blocks}'
+    until(lambda: line in router.admin("/metrics").decode().splitlines(), line)
 
 
 if __name__ == "__main__":
