@@ -71,7 +71,7 @@ class FleetControl {
     std::optional<std::uint16_t> bootstrap_port;  ///< of a prefill engine of SGLang
     std::optional<bool> rank_honoured;  ///< of the engine, see RankJudge; nothing where it has no ranks or none knows
     std::vector<std::string> models;
-    std::string last_error;                          ///< of the last bad probe, or why it refused its rank
+    std::string last_error;  ///< of the last bad probe, else what is wrong with its rank or its KV events
     std::optional<engines::KvFeedStatus> kv_events;  ///< nothing where it tells of none
     std::optional<CalibrationFacts> calibration;     ///< nothing where it has none
   };
@@ -102,6 +102,7 @@ class FleetControl {
     std::string complaint{};
     bool calibrated = false;                          ///< the dispatcher was told
     std::shared_ptr<engines::KvEventFeed> kv_feed{};  ///< null: it tells of none
+    int mute_probes = 0;                              ///< in which kv_feed should have heard of it, and never had
   };
   struct Engine {
     std::uint32_t number = 0;  ///< its place in engines_
@@ -182,7 +183,9 @@ class FleetControl {
   /// Its workers' KV-cache events are received, once it is known which ranks there are.
   void follow_kv_events(Engine& engine);
   void leave_kv_events(const Worker& worker);
-  void note_served(const Engine& engine);
+  /// Whoever sets kv_events expects it to be known what a cache holds: that nothing ever comes is said, once.
+  void note_mute(Worker& worker, std::uint64_t begun) const;
+  void note_served(Engine& engine);
   /// Makes its workers those that it should have: each rank that can be addressed, or one.
   void apply_ranks(Engine& engine);
   using RankNumbers = std::vector<std::optional<std::uint32_t>>;

@@ -60,9 +60,15 @@ void FleetControl::renew_upstreams(Engine& engine) {
 }
 
 void FleetControl::follow_kv_events(Engine& engine) {
-  // Several ranks in one worker tell of several caches.
-  if (engine.setting.kv_events.empty() || engine.ranks == 0 || (engine.ranks > 1 && !engine.workers.front().rank))
+  if (engine.setting.kv_events.empty() || engine.ranks == 0) return;
+  if (engine.ranks > 1 && !engine.workers.front().rank) {
+    Worker& only = engine.workers.front();
+    if (!only.complaint.empty()) return;
+    only.complaint = fmt::format("its {} ranks have a prefix cache each and are one worker: kv_events are not followed",
+                                 engine.ranks);
+    spdlog::warn("worker {}: {}; what they hold is guessed", only.name, only.complaint);
     return;
+  }
   bool any = false;
   for (Worker& worker : engine.workers) {
     if (worker.kv_feed || !worker.complaint.empty()) continue;
@@ -90,12 +96,27 @@ void FleetControl::leave_kv_events(const Worker& worker) {
   if (worker.kv_feed) kv_events_.leave(worker.id);
 }
 
-void FleetControl::note_served(const Engine& engine) {
+void FleetControl::note_mute(Worker& worker, std::uint64_t begun) const {
+  constexpr std::uint64_t most_begun = 64;  // requests, of which some have filled a block
+  constexpr int most_probes = 2;            // since then: what they stored may be on its way
+  if (worker.kv_feed->status(loop_.now()).batches > 0) {
+    if (worker.mute_probes > most_probes) worker.complaint.clear();
+    worker.mute_probes = 0;
+    return;
+  }
+  if (begun < most_begun || worker.mute_probes > most_probes || ++worker.mute_probes <= most_probes) return;
+  worker.complaint = fmt::format("has told nothing of its prefix cache though {} requests went to it", begun);
+  spdlog::warn("worker {} {}: see whether it publishes where kv_events says; what it holds is guessed", worker.name,
+               worker.complaint);
+}
+
+void FleetControl::note_served(Engine& engine) {
   if (engine.setting.kv_events.empty()) return;
   const auto books = dispatcher_.workers();
-  for (const Worker& worker : engine.workers) {
+  for (Worker& worker : engine.workers) {
     if (!worker.kv_feed) continue;
     const dispatch::WorkerStatus& status = books.at(worker.id.value);
+    note_mute(worker, status.leases_begun);
     worker.kv_feed->served({.tokens = static_cast<std::uint64_t>(std::max<std::int64_t>(status.generated_ever, 0)),
                             .begun = status.leases_begun,
                             .open = static_cast<std::uint64_t>(std::max<std::int64_t>(status.load.in_flight, 0))},

@@ -249,5 +249,39 @@ def an_engine_that_goes_is_not_believed(world):
     equal(kv_of(router)[engine.name]["source"], "approximate", "what its cache holds")
 
 
+@case
+def an_engine_that_never_tells_is_complained_of(world):
+    """Its endpoint is set up here, and nobody publishes there."""
+    engine = Emulator(world, "m", "--prefix-cache", "--kv-tokens", 100 * BLOCK, "--max-model-len", 1000)
+    router = world.router(flags=FAST, ready=False)
+    fetch(f"http://127.0.0.1:{router.admin_port}/workers", "POST",
+          {"url": engine.url, "engine": "vllm", "kv_events": f"tcp://127.0.0.1:{free_port()}"})
+    until(lambda: router.answers("/ready"), "the router is ready")
+    equal(router.workers()[0]["last_error"], "", "nothing yet")
+    for seed in range(64):
+        send(router, fresh(seed))
+    until(lambda: "has told nothing of its prefix cache though 64 requests" in router.workers()[0]["last_error"], "told")
+    equal("see whether it publishes" in router.log(), True, "the log says so")
+
+
+@case
+def several_caches_behind_one_worker_are_not_taken_for_one(world):
+    engine = Engine(world, "--ignore-rank-header", "--time-scale", "5", ranks=8)
+    router = world.router(flags=("--health-interval", "50ms", "--policy", "consistent_hash"), ready=False)
+    fetch(f"http://127.0.0.1:{router.admin_port}/workers", "POST", {"url": engine.url, **engine.joining})
+    until(lambda: router.answers("/ready") and len(router.workers()) == 8, "the ranks are known")
+    until(lambda: all(worker["kv_events"] for worker in router.workers()), "each is followed")
+    one_rank = ask(COMPLETIONS, "X-Emulate-Output-Tokens: 900", "X-Session-Id: one", prompt=fresh(1, 1), max_tokens=900)
+    clients = [Client(router.port, one_rank) for _ in range(8)]
+    until(lambda: len([1 for worker in router.workers() if worker["state"] == "routable"]) == 1, "it ignores the rank")
+    one = next(worker for worker in router.workers() if worker["state"] == "routable")
+    until(lambda: next(worker for worker in router.workers() if worker["name"] == one["name"])["last_error"] ==
+          "its 8 ranks have a prefix cache each and are one worker: kv_events are not followed", "it is said")
+    equal(one["kv_events"], None, "no cache is claimed to be known")
+    for client in clients:
+        with client:
+            client.reply()
+
+
 if __name__ == "__main__":
     kit.main()
