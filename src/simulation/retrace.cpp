@@ -425,6 +425,8 @@ class Retracer {
 
   /// The line at hand. What is wrong with it, if that is more than a loss, is the fault of the lines.
   void take_line();
+  /// There is more than could be read.
+  void end_early();
   std::vector<RetracedStart> starts;
 
  private:
@@ -453,6 +455,10 @@ void Retracer::take_line() {
   if (fields.has("evenkeel_recording")) return begin(fields);
   if (starts.empty()) return lines_.reject("the first line of a recording is its head, with \"evenkeel_recording\"");
   if (world_ != nullptr) play(fields);
+}
+
+void Retracer::end_early() {
+  if (world_ != nullptr) lose("is where the compressed file breaks off");
 }
 
 void Retracer::begin(const JsonFields& head) {
@@ -494,12 +500,16 @@ void Retracer::play(const JsonFields& turn) {
 
 Result<std::vector<RetracedStart>> retrace(const std::string& path,
                                            const std::function<void(std::uint64_t)>& progress) {
-  auto lines = workload::LineReader::open(path);
+  auto lines = workload::LineReader::open(path, workload::BrokenOff::end);
   if (!lines) return tl::unexpected(lines.error());
   Retracer retracer(*lines, progress);
   while (lines->next()) retracer.take_line();
+  if (lines->cut()) retracer.end_early();
   if (lines->fault()) return tl::unexpected(*lines->fault());
-  if (retracer.starts.empty()) return failure(path + ": no recording in it");
+  if (retracer.starts.empty()) {
+    return failure(path +
+                   (lines->cut() ? ": the compressed file ends before a recording begins" : ": no recording in it"));
+  }
   return std::move(retracer.starts);
 }
 

@@ -11,7 +11,7 @@
 namespace evenkeel::workload {
 
 Result<Trace> read_access_log(const TraceSpec& spec) {
-  auto lines = LineReader::open(spec.path);
+  auto lines = LineReader::open(spec.path, BrokenOff::end);
   if (!lines) return tl::unexpected(lines.error());
   AccessLogReader reader;
   Collector collector(spec.slice);
@@ -45,6 +45,10 @@ Result<Trace> read_access_log(const TraceSpec& spec) {
     requests.push_back(request);
   }
   if (lines->fault()) return tl::unexpected(*lines->fault());
+  if (lines->cut()) {
+    collector.trace().notes.push_back(
+        fmt::format("the compressed file breaks off after line {}: read up to there", lines->number() - 1));
+  }
   if (left_out > 0) {
     collector.trace().notes.push_back(
         fmt::format("{} requests are left out: their prompt tokens are not known", left_out));

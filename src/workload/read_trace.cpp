@@ -103,9 +103,13 @@ std::string_view format_of_object(std::string_view line) {
 Result<std::string_view> detect(const std::string& path) {
   std::error_code code;
   if (std::filesystem::exists(path + "/clients.csv", code)) return "servegen-tables";
-  auto lines = LineReader::open(path);
+  auto lines = LineReader::open(path, BrokenOff::end);  // the format's own reader judges that
   if (!lines) return tl::unexpected(lines.error());
-  if (!lines->next()) return lines->fault() ? failure(lines->fault()->message) : failure(path + ": the file is empty");
+  if (!lines->next()) {
+    return lines->fault() ? failure(lines->fault()->message)
+                          : failure(path + (lines->cut() ? ": the compressed file ends in its first line"
+                                                         : ": the file is empty"));
+  }
   const auto line = lines->line();
   const auto format = line.front() == '{' ? format_of_object(line) : format_of_header(line);
   if (!format.empty()) return format;

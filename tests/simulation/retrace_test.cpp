@@ -2,8 +2,11 @@
 // tampered with, cut or is none is noticed.
 #include "simulation/retrace.hpp"
 
+#include <zlib.h>
+
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -334,6 +337,30 @@ TEST_F(Retrace, ALossIsSaidAndEndsItsStartOnly) {
     ASSERT_TRUE(alone.has_value()) << alone.error().message;
     EXPECT_EQ(alone->front().lost, lost);
   }
+}
+
+TEST_F(Retrace, ACompressedRecordingThatBreaksOffIsReadUpToThere) {
+  std::ofstream(path).close();
+  gzFile file = gzopen(path.c_str(), "wb");
+  const std::string whole = a_day("round_robin", 6, 300) + a_day("least_wait", 2, 500);
+  ASSERT_EQ(gzwrite(file, whole.data(), static_cast<unsigned>(whole.size())), static_cast<int>(whole.size()));
+  gzclose(file);
+  const auto bytes = std::filesystem::file_size(path);
+  EXPECT_FALSE(retrace(path)->back().lost.has_value());
+  std::filesystem::resize_file(path, bytes - bytes / 10);
+  const auto starts = retrace(path);
+  ASSERT_TRUE(starts.has_value()) << starts.error().message;
+  ASSERT_EQ(starts->size(), 2U);
+  expect_whole(starts->front(), "round_robin");
+  const RetracedStart& last = starts->back();
+  EXPECT_EQ(last.same, last.placements + last.refusals);
+  EXPECT_GT(last.placements, 20U);
+  EXPECT_EQ(last.lost.value_or("nothing").find("turn " + std::to_string(last.turns + 1) +
+                                               " is where the compressed file breaks off"),
+            0U)
+      << last.lost.value_or("nothing");
+  std::filesystem::resize_file(path, 20);
+  EXPECT_NE(retrace(path).error().message.find("ends before a recording begins"), std::string::npos);
 }
 
 /// Each value of each kind of line, replaced by others: an error, a difference, or none if it does not matter; never

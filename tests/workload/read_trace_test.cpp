@@ -1,6 +1,9 @@
 // Slices, detection, errors and determinism of read_trace().
+#include <zlib.h>
+
 #include <fmt/format.h>
 
+#include "base/random.hpp"
 #include "trace_support.hpp"
 #include "workload/access_log.hpp"
 
@@ -124,6 +127,35 @@ TEST(Reader, LinesAreBoundedAndCutArchivesNoticed) {
   bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 0x55);
   const TemporaryFile broken(bytes);
   EXPECT_FALSE(read_trace(broken.spec()).has_value());
+}
+
+TEST(Reader, AnAccessLogThatBreaksOffIsReadUpToThereAndSaysSo) {
+  const TemporaryFile log("");
+  gzFile file = gzopen(log.path().c_str(), "wb");
+  Random random(3);
+  constexpr std::size_t lines = 2000;
+  for (std::size_t i = 0; i < lines; ++i) {
+    AccessLogRecord record;
+    record.ts = static_cast<std::int64_t>(1'700'000'000'000 + i);
+    record.model = "m";
+    record.prompt_tokens = static_cast<std::int64_t>(random.below(5000));
+    record.prompt_tokens_from = TokenSource::usage;
+    record.output_tokens = static_cast<std::int64_t>(random.below(5000));
+    std::string line;
+    append_access_log_line(line, record);
+    ASSERT_EQ(gzwrite(file, line.data(), static_cast<unsigned>(line.size())), static_cast<int>(line.size()));
+  }
+  gzclose(file);
+  EXPECT_TRUE(must_read(log.spec()).notes.empty());
+  std::filesystem::resize_file(log.path(), std::filesystem::file_size(log.path()) / 2);
+  const Trace half = must_read(log.spec());
+  EXPECT_GT(half.requests.size(), lines / 4);
+  EXPECT_LT(half.requests.size(), 3 * lines / 4);
+  ASSERT_EQ(half.notes.size(), 1U);
+  EXPECT_EQ(half.notes[0],
+            fmt::format("the compressed file breaks off after line {}: read up to there", half.requests.size()));
+  std::filesystem::resize_file(log.path(), 12);
+  EXPECT_NE(refusal(log.spec()).find("ends in its first line"), std::string::npos);
 }
 
 TEST(Detection, UnknownFilesAndNamesAreRefusedWithWhatThereIs) {
