@@ -24,8 +24,6 @@ std::string text_json(std::string_view text) {
   return out;
 }
 
-std::string percent(const Result<double>& figure) { return figure ? fmt::format("{:.2f}", *figure) : "null"; }
-
 std::string stall_json(const Stall& stall) {
   return fmt::format(R"({{"avg10":{:.2f},"avg60":{:.2f},"avg300":{:.2f}}})", stall.avg10, stall.avg60, stall.avg300);
 }
@@ -114,12 +112,6 @@ std::string pressure_json(const PressureLook& look, const config::PressureSettin
                  memory, swap, facts.stalls(reading.memory_stalls), facts.stalls(reading.io_stalls),
                  facts.stalls(reading.cpu_stalls), facts.own(reading.own), facts.cgroups(cgroups));
   return out + fmt::format("\"not_known\":{}}}", facts.not_known());
-}
-
-std::string pressure_status(const PressureLook& look) {
-  return fmt::format(R"({{"mode":"{}","shed":{},"reason":"{}","swap_used_percent":{},"iowait_percent":{}}})",
-                     pressure::to_string(look.verdict.mode), look.shedding, look.shedding ? "pressure" : "default",
-                     percent(look.figures.swap_used_percent), percent(look.figures.iowait_percent));
 }
 
 void append_pressure(std::string& out, const PressureLook& look) {

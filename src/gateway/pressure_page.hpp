@@ -11,10 +11,6 @@ namespace evenkeel::gateway {
 [[nodiscard]] std::string pressure_json(const PressureLook& look, const config::PressureSettings& settings,
                                         const Result<pressure::CgroupStalls>& cgroups, Time now);
 
-/// What a status tells others of it, as JSON, in the shape that gateways of the lobes kind have: mode, shed, reason,
-/// swap_used_percent, iowait_percent. `shed` is what this router does, whatever `mode` looks like.
-[[nodiscard]] std::string pressure_status(const PressureLook& look);
-
 /// evenkeel_pressure_*; -1 = not known.
 void append_pressure(std::string& out, const PressureLook& look);
 

@@ -33,7 +33,7 @@ class PressureWatch {
   void tick(Time now);
   [[nodiscard]] PressureLook look() const;
   [[nodiscard]] const config::PressureSettings& settings() const { return settings_; }
-  /// Who waits most there now. Some 5 ms.
+  /// Who waits most there now. Up to 20 ms where there are many cgroups.
   [[nodiscard]] Result<pressure::CgroupStalls> worst_cgroups() const { return host_.worst_cgroups(5); }
 
  private:

@@ -29,7 +29,7 @@ class Host {
   /// Some ten small files of the kernel, 0.2 ms; never fails as a whole, never waits for a disk or a pipe.
   [[nodiscard]] Reading read(Time now) const;
   /// The `most` cgroups that wait most, of the first 256 from the root down: for people who look for the reason of a
-  /// reading. Some 5 ms.
+  /// reading. 20 to 80 us each.
   [[nodiscard]] Result<CgroupStalls> worst_cgroups(std::size_t most) const;
 
  private:

@@ -92,12 +92,13 @@ name = "127.0.0.1:{ports[other][0]}"
     return path
 
 
-def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), listed=None, models=None, key_env=None, known=False,
-          logs=False, slots=SLOTS, lobes=None):
+def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), each=None, listed=None, models=None, key_env=None,
+          known=False, logs=False, slots=SLOTS, lobes=None):
     """A box for each engine: a rate table for an emulated one, what scripted() gives, or None for none. Each is the
-    peer of all others; or, with `listed` {box: (peers)}, of those. `models` is of the configuration; with `known` each
-    box knows what its engine does, with `logs` it writes box-N.log. `lobes` is a gateway of the other kind, a peer of
-    all. Returns once every router has found all its peers usable."""
+    peer of all others; or, with `listed` {box: (peers)}, of those. `flags` are of all routers, `each` of one after the
+    other. `models` is of the configuration; with `known` each box knows what its engine does, with `logs` it writes
+    box-N.log. `lobes` is a gateway of the other kind, a peer of all. Returns once every router has found all its peers
+    usable."""
     ports = [tuple(free_ports(2)) for _ in engines]
     made = []
     for at, engine in enumerate(engines):
@@ -114,7 +115,8 @@ def boxes(world, *engines, scale=20, tokens=TOKENS, flags=(), listed=None, model
             text += f'[[peers]]\nurl = "{lobes.url}"\nname = "gateway"\nkind = "lobes"\n'
         config = configured(world, at, peers, ports, text, key_env)
         call = ["--config", config, "--max-in-flight", slots, "--quantization", "none", "--seed", 1,
-                "--health-interval", "200ms", "--peer-probe-interval", "500ms", *flags, *own]
+                "--health-interval", "200ms", "--peer-probe-interval", "500ms", *flags, *own,
+                *(each[at] if each else ())]
         router = Router(world.binary, [engine.url] if engine else [], call, world.folder, ports[at])
         world.routers.append(router)
         made.append(Box(f"127.0.0.1:{ports[at][0]}", engine, router))
