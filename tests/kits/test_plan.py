@@ -180,7 +180,8 @@ IDLE = {"paths": (("reserve", "--paths", 2000), "--details maximum"),
         "seed": (("reserve", "--seed", 2), "--details maximum"),
         "staleness": (("reserve", "--published", "--staleness", 1), "--published"),
         "nodes": (("sweep", "--values", "1,2", "--nodes", 3), "--over nodes"),
-        "simultaneity": (("reserve", "--simultaneity", 2), "--freeze-cost")}
+        "simultaneity": (("reserve", "--simultaneity", 2), "--freeze-cost"),
+        "profile": (("reserve", "--profile", "0:1,90:3"), "the window ends at 90 s")}
 
 
 @cases(IDLE)
