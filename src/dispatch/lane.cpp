@@ -14,7 +14,9 @@ std::vector<fleet::RatePoint> sum_of(const std::vector<const fleet::RateCurve*>&
   std::vector<double> levels;
   for (const fleet::RateCurve* curve : curves) {
     if (!curve->known()) return {};
-    for (const fleet::RatePoint& point : curve->points()) levels.push_back(point.level);
+    for (const fleet::RatePoint& point : curve->points()) {
+      if (point.level >= 1) levels.push_back(point.level);
+    }
   }
   std::sort(levels.begin(), levels.end());
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());

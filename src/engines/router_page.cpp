@@ -152,7 +152,8 @@ RouterModel own_row(element row) {
   model.status.measured_at = whole(row, "measured_at_ms");
   model.status.running = gauge(row, "active");
   model.status.news = news_in(row);
-  model.rates = rates_in(row);
+  model.status.rates = rates_in(row);
+  model.status.rates_at = whole(row, "rates_at_ms");
   return model;
 }
 
@@ -187,11 +188,23 @@ Result<void> read_rows(element of, std::string_view key, RouterModel (*read)(ele
   return {};
 }
 
+/// Whether its host is busy: by its own word on pressure, or, of a simpler one, by a plain true.
+bool is_busy(element root) {
+  bool plain = false, shed = false;
+  if (const auto told = member(root, "busy")) plain = told->get(plain) == simdjson::SUCCESS && plain;
+  const auto pressure = member(root, "pressure");
+  if (!pressure) return plain;
+  if (const auto told = member(*pressure, "shed")) shed = told->get(shed) == simdjson::SUCCESS && shed;
+  return plain || shed || text_member(*pressure, "mode") == "busy";
+}
+
 }  // namespace
 
 Result<RouterPage> read_router_status(std::string_view body, bool as_lobes) {
   RouterPage page;
+  bool busy = false;
   const auto done = with_json("/status", body, [&](element root) {
+    busy = is_busy(root);
     const auto own = member(root, "evenkeel");
     if (as_lobes || !own || !own->is_object()) return read_rows(root, "backends", lobes_row, page);
     page.evenkeel = true;
@@ -200,6 +213,7 @@ Result<RouterPage> read_router_status(std::string_view body, bool as_lobes) {
     return read_rows(*own, "models", own_row, page);
   });
   if (!done) return tl::unexpected(done.error());
+  for (RouterModel& model : page.models) model.status.busy = busy;
   return page;
 }
 

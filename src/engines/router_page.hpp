@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "fleet/rate_curve.hpp"
 #include "peers/peer.hpp"
 
 namespace evenkeel::engines {
@@ -15,7 +14,6 @@ struct RouterModel {
   std::string backend;  ///< its own name for what serves it
   std::string served;   ///< id that clients ask for
   peers::Status status;
-  std::vector<fleet::RatePoint> rates;  ///< of our kind alone, at most 64
 };
 
 /// What another router says of itself.

@@ -18,6 +18,7 @@ struct HostedModel {
   peers::Fingerprint fingerprint;              ///< where engines differ, the field is not known
   bool slots_known = false;                    ///< somebody said of each engine how many requests it takes at once
   std::optional<std::int64_t> measured_at_ms;  ///< Unix time of the last measurement, if all engines were measured
+  std::int64_t since_ms = 0;  ///< Unix time since when it is what it is: what was learned of it is of later
 
   friend bool operator==(const HostedModel&, const HostedModel&) = default;
 };

@@ -41,7 +41,7 @@ std::string_view plain(std::string_view host) {
 
 bool loopback(std::string_view host) { return host == "::1" || host.starts_with("127."); }
 
-bool equal(const std::vector<fleet::RatePoint>& a, const std::vector<fleet::RatePoint>& b) {
+bool equal(std::span<const fleet::RatePoint> a, std::span<const fleet::RatePoint> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto& x, const auto& y) { return x.level == y.level && x.rate == y.rate; });
 }
@@ -248,6 +248,11 @@ void PeerBoard::Dispatch::sent_back(const std::optional<PeerLoad>& load) {
   });
 }
 
+void PeerBoard::Dispatch::declined() {
+  if (board_ == nullptr) return;
+  board_->change(worker_, [&](Place& place) { place.peer.declined(board_->clock_.now()); });
+}
+
 void PeerBoard::Dispatch::end() {
   if (board_ == nullptr) return;
   PeerBoard& board = *std::exchange(board_, nullptr);
@@ -285,12 +290,14 @@ void PeerBoard::refresh(WorkerId worker) {
   {
     const std::lock_guard lock(mutex_);
     Place& place = places_.at(worker);
-    share = share_of(place, clock_.now());
+    const Time now = clock_.now();
+    share = share_of(place, now);
     moved = !place.told || share != place.share;
     place.share = share;
     place.told = true;
-    new_rates = !equal(place.rates, place.told_rates);
-    if (new_rates) rates = place.told_rates = place.rates;
+    const auto believed = place.peer.rates(now);
+    new_rates = !equal(believed, place.rates);
+    if (new_rates) rates = place.rates = {believed.begin(), believed.end()};
   }
   if (new_rates) dispatcher_.set_rate(worker, rates);
   if (!moved) return;
@@ -304,7 +311,8 @@ void PeerBoard::tick() {
     const std::lock_guard lock(mutex_);
     const Time now = clock_.now();
     for (const auto& [worker, place] : places_) {
-      if (!place.told || share_of(place, now) != place.share) moved.push_back(worker);
+      const bool same = place.told && share_of(place, now) == place.share && equal(place.peer.rates(now), place.rates);
+      if (!same) moved.push_back(worker);
     }
   }
   for (const WorkerId worker : moved) refresh(worker);

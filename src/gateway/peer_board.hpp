@@ -99,6 +99,8 @@ class PeerBoard {
     void heard(const PeerLoad& load);
     /// The whole answer is here: what the request took, and of that the way, if heard() could tell.
     void answered();
+    /// The peer refused it as a box that takes nothing on.
+    void declined();
     /// The peer had no slot for it. Ends this.
     void sent_back(const std::optional<PeerLoad>& load);
     void end();
@@ -129,7 +131,6 @@ class PeerBoard {
   struct Said {
     ModelId model;
     peers::Status status;
-    std::vector<fleet::RatePoint> rates;  ///< none: not told
   };
   [[nodiscard]] bool probe_due(PeerNumber peer) const;
   void probe_sent(PeerNumber peer);
@@ -168,10 +169,11 @@ class PeerBoard {
     double running = 0;                   ///< by its gauges
     double waiting = 0;
     peers::Fingerprint fingerprint;
-    std::vector<fleet::RatePoint> rates;
-    std::uint64_t sent = 0;       ///< dispatches, ever
-    std::uint64_t sent_back = 0;  ///< of these
-    std::int64_t taken_on = 0;    ///< from it, now here
+    std::vector<fleet::RatePoint> rates;  ///< as far as they are believed
+    std::string rates_note;               ///< if they are not
+    std::uint64_t sent = 0;               ///< dispatches, ever
+    std::uint64_t sent_back = 0;          ///< of these
+    std::int64_t taken_on = 0;            ///< from it, now here
   };
   struct BoxRow {
     PeerNumber peer;
@@ -197,8 +199,7 @@ class PeerBoard {
     bool probed = false;
     bool listed = true;  ///< by the last answer to a probe, if there was one
     peers::Status last{};
-    std::vector<fleet::RatePoint> rates{};
-    std::vector<fleet::RatePoint> told_rates{};
+    std::vector<fleet::RatePoint> rates{};  ///< the same
     std::uint64_t sent = 0;
     std::uint64_t sent_back = 0;
   };

@@ -110,10 +110,8 @@ void PeerBoard::probe_answered(PeerNumber peer, std::span<const Said> said) {
       place.probed = true;
       place.listed = about != said.end();
       place.last = place.listed ? about->status : peers::Status{};
-      place.rates = place.listed ? about->rates : std::vector<fleet::RatePoint>();
       if (!settings_.peer_options.capacities) place.last.capacity.reset();
       place.peer.probe_answered(now, place.last);
-      place.told = false;  // its rates or what it is compared with may have changed, too
     }
   }
   tick();
@@ -148,6 +146,7 @@ std::vector<PeerBoard::Row> PeerBoard::rows() const {
     row.waiting = place.last.waiting;
     row.fingerprint = place.last.fingerprint;
     row.rates = place.rates;
+    row.rates_note = place.peer.rates_note();
     row.sent = place.sent;
     row.sent_back = place.sent_back;
     if (const auto here = guests_.find(place.model); here != guests_.end()) {

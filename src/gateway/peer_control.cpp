@@ -1,6 +1,7 @@
 #include "gateway/peer_control.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -196,6 +197,7 @@ void PeerControl::join(const Box& box, ModelId model, const engines::RouterModel
 }
 
 void PeerControl::take(Box& box, const engines::RouterPage& page) {
+  follow_hosted();  // what it serves is compared with what is served here now
   box.lost_in_a_row = 0;
   box.instance = page.instance;
   board_.set_identity(box.number, page.name, page.instance, page.evenkeel);
@@ -213,14 +215,14 @@ void PeerControl::take(Box& box, const engines::RouterPage& page) {
     }
     join(box, model, told);
     box.backends[model] = told.backend;
-    said.push_back({model, told.status, told.rates});
+    said.push_back({model, told.status});
   }
   // What served a model may serve another one now: then this is what is known of it there.
   for (const auto& [model, backend] : box.backends) {
     const auto about = [&, id = model](const auto& one) { return one.model == id; };
     if (!bar.empty() || std::find_if(said.begin(), said.end(), about) != said.end()) continue;
     for (const engines::RouterModel& told : page.models) {
-      if (told.backend == backend && !backend.empty()) said.push_back({model, told.status, {}});
+      if (told.backend == backend && !backend.empty()) said.push_back({model, told.status});
     }
   }
   board_.probe_answered(box.number, said);
@@ -230,6 +232,13 @@ void PeerControl::take(Box& box, const engines::RouterPage& page) {
 
 void PeerControl::follow_hosted() {
   std::vector<HostedModel> now = fleet_.hosted();
+  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+  for (HostedModel& model : now) {
+    const HostedModel* before = hosted(model.model);
+    const bool same = before != nullptr && !peers::definitely_changed(before->fingerprint, model.fingerprint);
+    model.since_ms = same ? before->since_ms : now_ms;
+  }
   if (now == hosted_) return;
   hosted_ = std::move(now);
   board_.set_hosted(hosted_);

@@ -48,6 +48,7 @@ json::object model_json(const PeerBoard::Row& row) {
           {"capacity_note", text_or_null(row.capacity_note)},
           {"forward_delay_ms", to_millis(row.forward_delay)},
           {"rates", std::move(rates)},
+          {"rates_note", text_or_null(row.rates_note)},
           {"fingerprint", print_json(row.fingerprint)}};
 }
 

@@ -126,6 +126,12 @@ TEST(Peers, OptionsThatContradictEachOtherAreRefused) {
   EXPECT_SAYS(of_text(peer + "[peer_options]\ncapacity_clamp = 0\n"), "allowed: a whole number, 1 to 1000000");
 }
 
+TEST(Peers, WhatIsNeverShedWantsSomethingThatSheds) {
+  EXPECT_EQ(why(of_text("[[models]]\nname = \"m\"\nnever_shed = true\n")),
+            "model \"m\": never_shed has no effect with pressure.mode = off (allowed with: shed)");
+  EXPECT_EQ(why(of_text("[pressure]\nmode = \"shed\"\n[[models]]\nname = \"m\"\nnever_shed = true\n")), "");
+}
+
 TEST(Peers, AModelMayBeServedByThemAlone) {
   const std::string workers = "[[workers]]\nurl = \"http://a:1\"\nmodels = [\"n\"]\n";
   const std::string models = "[[models]]\nname = \"m\"\naliases = [\"big\"]\n";

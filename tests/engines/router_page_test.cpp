@@ -85,6 +85,21 @@ TEST(LobesPage, GaugesThatCannotBeAreNoNumbers) {
   EXPECT_EQ(none->models[0].status.running, 0) << "what tells nothing is not taken for full";
 }
 
+TEST(LobesPage, ABusyHostIsShownAsSuch) {
+  const std::string rows = R"("backends":[{"served_name":"m","health":"ok"}])";
+  for (const auto& [told, busy] : {std::pair{R"("busy":true)", true},
+                                   {R"("busy":{"running":2})", false},
+                                   {R"("pressure":{"mode":"busy","shed":false})", true},
+                                   {R"("pressure":{"mode":"warm","shed":true})", true},
+                                   {R"("pressure":{"mode":"warm","shed":false})", false},
+                                   {R"("pressure":7)", false}}) {
+    const auto page = read_router_status(fmt::format("{{{},{}}}", told, rows));
+    ASSERT_TRUE(page) << told;
+    EXPECT_EQ(page->models[0].status.busy, busy) << told;
+    EXPECT_TRUE(page->models[0].status.ready) << "which keeps nobody away";
+  }
+}
+
 TEST(LobesPage, NaNInsideATextStaysText) {
   const auto page = read_router_status(
       R"({"backends":[{"name":"a \"NaN\" b","served_name":"NaN, Infinity","health":"ok","capacity":NaN}]})");
@@ -115,7 +130,7 @@ TEST(OwnPage, SaysMore) {
       R"({"object":"lobes.fleet_status","backends":[],"evenkeel":{"name":"spark","instance":"ab12","models":[)"
       R"({"model":"org/m","backend":"cortex","ready":true,"slots":2,"measured_at_ms":1700000000000,"active":2,)"
       R"("fingerprint":{"served_id":"org/m","max_model_len":4096,"runtime":"vllm","quantization":"fp8"},)"
-      R"("rates":[[1,49.24],[2,87.82]],"news":{"epoch":5,"seq":9,"active":2,"yours":1}}]}})");
+      R"("rates":[[1,49.24],[2,87.82]],"rates_at_ms":1700000000001,"news":{"epoch":5,"seq":9,"active":2,"yours":1}}]}})");
   ASSERT_TRUE(page) << page.error().message;
   EXPECT_TRUE(page->evenkeel);
   EXPECT_EQ(page->name, "spark");
@@ -129,8 +144,9 @@ TEST(OwnPage, SaysMore) {
   ASSERT_TRUE(model.status.news);
   EXPECT_EQ(model.status.news->sequence, 9U);
   EXPECT_EQ(model.status.news->yours, 1);
-  ASSERT_EQ(model.rates.size(), 2U);
-  EXPECT_EQ(model.rates[1].rate, 87.82);
+  ASSERT_EQ(model.status.rates.size(), 2U);
+  EXPECT_EQ(model.status.rates[1].rate, 87.82);
+  EXPECT_EQ(model.status.rates_at, 1700000000001);
 }
 
 TEST(OwnPage, NewsAndRatesThatCannotBeAreNotRead) {
@@ -144,7 +160,7 @@ TEST(OwnPage, NewsAndRatesThatCannotBeAreNotRead) {
     ASSERT_TRUE(page) << rest;
     ASSERT_EQ(page->models.size(), 1U);
     EXPECT_FALSE(page->models[0].status.news) << rest;
-    EXPECT_TRUE(page->models[0].rates.empty()) << rest;
+    EXPECT_TRUE(page->models[0].status.rates.empty()) << rest;
     EXPECT_FALSE(page->models[0].status.ready);
   }
 }

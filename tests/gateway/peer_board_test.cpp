@@ -344,7 +344,7 @@ TEST(PeerShares, ItsRatesCountForItsWorkerAndGoWithIt) {
   said.status.ready = true;
   said.status.fingerprint = served;
   said.status.capacity = "2";
-  said.rates = {{1, 49.24}, {2, 87.82}};
+  said.status.rates = {{1, 49.24}, {2, 87.82}};
   bench.board->probe_sent(first);
   bench.board->probe_answered(first, std::span(&said, 1));
   EXPECT_NEAR(bench.at(worker).rate, 49.24, 1e-9);
