@@ -138,7 +138,7 @@ bool Exchange::refuse_among_peers() {
     refused_->why = fleet::Refusal::no_worker;  // sent back, it would come again at once
     return false;
   }
-  return no_slot;
+  return no_slot || refused_->why == fleet::Refusal::pressure;
 }
 
 void Exchange::note_failed(const Upstream& upstream, const AttemptResult& result) {

@@ -99,8 +99,10 @@ void Attempt::take_peer_head(std::string_view bytes) {
   const auto told = head.find(bytes, peer_field::load);
   const std::optional<PeerLoad> load = told ? read_load(*told) : std::nullopt;
   PeerBoard::Dispatch& dispatch = request_.peers->there;
-  result_.sent_back = head.status == 503 && head.find(bytes, peer_field::sent_back) == "1";
+  result_.sent_back = head.status >= 400 && head.find(bytes, peer_field::sent_back) == "1";
   if (result_.sent_back) {
+    const auto why = head.find(bytes, "X-Evenkeel-Refusal");
+    if (why == fleet::to_string(fleet::Refusal::pressure)) dispatch.declined();
     dispatch.sent_back(load);
   } else if (load) {
     dispatch.heard(*load);

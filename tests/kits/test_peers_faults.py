@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Peers that refuse, fail, die and are full, forged marks, forwards that must not go on: over sockets, with engines
 that do what their scripts say. The letters are those of the scenarios that tests/peers/README.md lists."""
+import json
 import os
+import pathlib
+import shutil
 import threading
 
 from support import kit, wire
@@ -139,6 +142,34 @@ def what_finds_no_slot_goes_back_and_what_was_sent_ahead_waits(world):
     for client in (*running, *ahead):
         client.close()
     equal(len(engine.requests()), 4, "requests at the engine")
+    books_are_empty(fleet)
+
+
+@case
+def a_box_that_takes_nothing_on_sends_back_what_comes_to_it(world):
+    trees = pathlib.Path(__file__).resolve().parents[1] / "data" / "pressure"
+    root = world.folder / "root"
+    shutil.copytree(trees / "healthy", root)
+    go_on = threading.Event()
+    engines = [scripted(world, [WAIT(go_on), GOOD]), scripted(world, [GOOD])]
+    sheds = ("--pressure", "shed", "--pressure-evidence", "swap", "--pressure-root", root, "--pressure-interval", "100ms")
+    fleet = boxes(world, *engines, each=((), sheds))
+    held = [Client(fleet[0].router.port, hop()) for _ in range(2)]  # so that only the peer has slots
+    until(lambda: len(engines[0].requests()) == 2, "both slots are taken")
+    shutil.copytree(trees / "swap-90-quiet", root, dirs_exist_ok=True)
+    until(lambda: json.loads(fleet[1].router.admin("/pressure"))["sheds"], "the peer sheds")
+    waits = Client(fleet[0].router.port, chat())
+    with Client(fleet[1].router.port, hop()) as client:
+        reply = client.reply()
+    equal((reply.status, reply.header("x-evenkeel-refusal"), reply.header("x-evenkeel-sent-back")), (429, "pressure", "1"),
+          "what was forwarded to it")
+    until(lambda: fleet[0].waiting() == 1, "the client's request waits where it came to")
+    go_on.set()
+    for client in (*held, waits):
+        reply = client.reply()
+        equal((reply.status, reply.header("x-evenkeel-attempt")), (200, "1"), "answer, and attempts")
+        client.close()
+    equal([len(engine.requests()) for engine in engines], [3, 0], "requests at each engine")
     books_are_empty(fleet)
 
 
