@@ -395,7 +395,7 @@ std::span<const Setting<PeerSetting>> peer_table() {
       {"peers", "name", "", Text<P>{&P::name, {}}, "What receipts, log and admin API call it; default host:port"},
       {"peers", "kind", "", Text<P>{&P::kind, {"auto", "evenkeel", "lobes"}}, "What it is; auto = found out"},
       {"peers", "models", "", List<P>{&P::models},
-       "What is shared with it, by the ids that it serves; default: all that both serve alike"},
+       "What is shared with it, by the ids that it serves; default: all that it serves"},
       {"peers", "api_key_file", "", Text<P>{&P::api_key_file, {}}, "File with the key to send to it, on probes too"},
       {"peers", "api_key_env", "", Text<P>{&P::api_key_env, {}}, "Environment variable with the key instead"},
       {"peers", "accept_key_file", "", Text<P>{&P::accept_key_file, {}},
