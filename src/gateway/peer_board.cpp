@@ -248,6 +248,11 @@ void PeerBoard::Dispatch::sent_back(const std::optional<PeerLoad>& load) {
   });
 }
 
+void PeerBoard::Dispatch::declined() {
+  if (board_ == nullptr) return;
+  board_->change(worker_, [&](Place& place) { place.peer.declined(board_->clock_.now()); });
+}
+
 void PeerBoard::Dispatch::end() {
   if (board_ == nullptr) return;
   PeerBoard& board = *std::exchange(board_, nullptr);

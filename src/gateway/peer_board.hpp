@@ -99,6 +99,8 @@ class PeerBoard {
     void heard(const PeerLoad& load);
     /// The whole answer is here: what the request took, and of that the way, if heard() could tell.
     void answered();
+    /// The peer refused it as a box that takes nothing on: it is left alone until a probe, due now, says otherwise.
+    void declined();
     /// The peer had no slot for it. Ends this.
     void sent_back(const std::optional<PeerLoad>& load);
     void end();

@@ -63,9 +63,9 @@ bool PeerBoard::probe_due(PeerNumber peer) const {
   const Time now = clock_.now();
   if (box.probing) return false;
   if (now >= box.next_probe) return true;
-  return waits && std::any_of(places_.begin(), places_.end(), [&](const auto& entry) {
-           return entry.second.number == peer && entry.second.peer.probe_due(now, true);
-         });
+  return std::any_of(places_.begin(), places_.end(), [&](const auto& entry) {
+    return entry.second.number == peer && entry.second.peer.probe_due(now, waits);
+  });
 }
 
 void PeerBoard::probe_sent(PeerNumber peer) {
