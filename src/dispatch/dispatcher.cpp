@@ -278,6 +278,7 @@ Granted Dispatcher::grant(const Submission& submission, RequestId id, WorkerReco
   Granted granted;
   if (has_peers_ || submission.from_peer) granted.receipt.route = route_of(submission, worker);
   granted.lease = fleet::Lease(worker.books, *this, clock_, id, worker.id, submission.model, submission.prompt_tokens);
+  worker.begin(granted.lease, now);
   granted.lease.expect_hit(hit);
   prefixes_.placed(worker.id, submission, now);
   if (keeps_running_) worker.running_leases.add(granted.lease, submission.model, submission.prompt_key);
@@ -345,6 +346,7 @@ fleet::Lease Dispatcher::lease_at(WorkerId worker, const Submission& submission)
   WorkerRecord& record = roster_.get(worker);
   fleet::Lease lease(record.books, *this, clock_, RequestId{next_request_++}, worker, submission.model,
                      submission.prompt_tokens);
+  record.begin(lease, turn.now);
   prefixes_.placed(worker, submission, turn.now);
   if (keeps_running_) record.running_leases.add(lease, submission.model, submission.prompt_key);
   if (redline_) redline_->admitted(worker, lease.request(), demand_of(submission));
@@ -373,6 +375,7 @@ void Dispatcher::lease_ended(const fleet::LeaseSummary& told) {
     if (tape_ != nullptr) tape_->ended(summary);
     const Time now = turn.now;
     WorkerRecord& worker = roster_.get(summary.worker);
+    worker.ended(summary);
     roster_.note_change(worker, now);
     ModelState& model = model_state(summary.model);
     model.drain.count(now);

@@ -37,7 +37,9 @@ struct WorkerRecord {
   double foreign_requests = 0;
   Tokens foreign_tokens;
   Tokens kv_capacity;
-  Time reported = Time::min();  ///< when the last report was received
+  Time reported = Time::min();   ///< when the last report was received
+  std::int64_t leases = 0;       ///< granted and not told as ended
+  std::uint64_t granted_ns = 0;  ///< sum of when these were, modulo 2^64: only differences to it count
 
   // For learning the rate: sums since `observed`.
   Time changed{};
@@ -57,6 +59,23 @@ struct WorkerRecord {
   }
   /// What a peer says of its own rate counts until it is seen to be off by more than a factor of two.
   void judge_given_rate();
+  /// What is granted now, and its end: keeps the ages.
+  void begin(fleet::Lease& lease, Time now) {
+    lease.granted_at(now);
+    ++leases;
+    granted_ns += stamp(now);
+  }
+  void ended(const fleet::LeaseSummary& lease) {
+    --leases;
+    granted_ns -= stamp(lease.granted);
+  }
+  /// Summed ages of the leases that are open.
+  [[nodiscard]] Duration ages(Time now) const {
+    return Duration(static_cast<std::int64_t>(static_cast<std::uint64_t>(leases) * stamp(now) - granted_ns));
+  }
+  [[nodiscard]] static std::uint64_t stamp(Time when) {
+    return static_cast<std::uint64_t>(when.time_since_epoch().count());
+  }
   [[nodiscard]] std::int64_t limit() const { return state == WorkerState::trial ? 1 : spec.max_in_flight; }
 };
 

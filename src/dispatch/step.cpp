@@ -58,6 +58,10 @@ bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now, fleet
     fleet::WorkerView& view = workers_view_.emplace_back();
     view_worker(*record, now, view);
     view.load = books_.load(record->books);
+    if (const std::int64_t silent = view.load.in_flight - view.load.decoding; silent > 0) {
+      const auto share = static_cast<double>(silent) / static_cast<double>(view.load.in_flight);
+      view.silent_s = share * std::max(0.0, to_seconds(record->ages(now)));
+    }
     view.mean_output = model.mean_output;
     any_free = any_free || view.free_slots() > 0;
   }

@@ -57,6 +57,7 @@ struct LeaseSummary {
   Tokens output_tokens;
   bool had_output = false;
   Duration held{};
+  Time granted{};                ///< as the grantor said
   std::uint64_t prompt_key = 0;  ///< as of RunningView
   std::uint32_t place = 0;       ///< of its LeaseProgress, for whoever keeps those
 };
@@ -102,6 +103,9 @@ class Lease {
   /// So much of the prompt is expected in the worker's prefix cache, and its prefill therefore not owed. At most once,
   /// before the first token.
   void expect_hit(Tokens tokens);
+
+  /// When it was granted, by the clock of who did; it comes back in the summary.
+  void granted_at(Time when) { summary_.granted = when; }
 
   /// From now on the output tokens are also told to `progress`, which outlives the lease; `key` and `place` come back
   /// in the summary.

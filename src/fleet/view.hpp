@@ -73,7 +73,10 @@ struct WorkerView {
   Tokens kv_capacity;               ///< zero if the engine does not tell
   const RateCurve* rate = nullptr;  ///< learned or given; never null
   double mean_output = 0;           ///< learned mean output tokens of requests here, fleet-wide prior if none
-  Duration signal_age{};            ///< age of the engine's last report; negative if it never reported
+  /// Summed ages in seconds of ours that show no token yet: answers that come whole, and prompts being computed. Where
+  /// others of ours show theirs, the age of the mean is taken for each.
+  double silent_s = 0;
+  Duration signal_age{};  ///< age of the engine's last report; negative if it never reported
   StepTime step_time;
   std::uint32_t group = 0;  ///< its sync group, whose workers make each step together; 0: it steps by itself
   bool peer = false;        ///< it is another router's box

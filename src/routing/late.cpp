@@ -20,10 +20,19 @@ std::span<const std::uint32_t> open_first(std::span<const std::uint32_t> candida
   return open.empty() ? candidates : std::span<const std::uint32_t>(open);
 }
 
+/// Output tokens that ours in service have made: those that were seen, and of those that show none what the worker's
+/// rate makes of their age. Without it whole answers would look as if they had just begun until they are there.
+double made_at(const fleet::WorkerView& worker) {
+  const auto silent = static_cast<double>(worker.load.in_flight - worker.load.decoding);
+  if (silent <= 0 || worker.silent_s <= 0) return worker.load.generated_tokens.as_double();
+  const double each = worker.rate->at(worker.requests()) / worker.requests();
+  return worker.load.generated_tokens.as_double() + std::min(silent * worker.mean_output, worker.silent_s * each);
+}
+
 /// Output tokens that ours in service still owe, by the mean.
 double left_at(const fleet::WorkerView& worker) {
   const auto ours = static_cast<double>(worker.load.in_flight);
-  return std::max(0.0, ours * worker.mean_output - worker.load.generated_tokens.as_double());
+  return std::max(0.0, ours * worker.mean_output - made_at(worker));
 }
 
 /// Slots that others have not.

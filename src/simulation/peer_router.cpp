@@ -224,6 +224,7 @@ void PeerRouter::sent_back(std::size_t id, std::size_t from, fleet::Refusal why,
 }
 
 void PeerRouter::token(std::size_t id) {
+  if (!options_.streams) return;
   Open& open = open_.at(id);
   open.lease.generated(Tokens(1));
   if (open.from == box_) return;

@@ -17,6 +17,7 @@ struct PeerRouterOptions {
   Exchange exchange = Exchange::books;
   bool known_rates = true;   ///< rates and mean output are given; else learned from nothing
   double mean_output = 256;  ///< as of DispatcherOptions
+  bool streams = true;       ///< else answers come whole: no token is seen before the last
   ModelId model{1};          ///< that clients ask for
   std::size_t pool_requests = 2048;
   Duration pool_timeout = std::chrono::minutes(60);

@@ -115,6 +115,7 @@ Result<void> set_routers(PeerWorld& world, const PeersSetting& setting, std::str
   PeerRouterOptions options;
   options.exchange = setting.exchange;
   options.known_rates = setting.known_rates;
+  options.streams = setting.streams;
   if (setting.known_rates) options.mean_output = static_cast<double>(setting.tokens);
   return set_peer_routers(world, policy, setting.seed, options);
 }

@@ -25,6 +25,7 @@ struct PeersSetting {
   Duration spacing{};                ///< between two requests of a burst
   std::optional<std::size_t> entry;  ///< box whose clients send them; none: a burst at each
   bool known_rates = true;           ///< else learned from nothing
+  bool streams = true;               ///< else answers come whole
   bool warm_up = false;              ///< each box serves one alone and then as many as it has slots, before the bursts
   Exchange exchange = Exchange::books;
   Network network;

@@ -26,6 +26,22 @@ TEST(PeersA1, EightRequestsFillBothBoxesAndAllAreServed) {
   EXPECT_EQ(burst.requests, 8);
 }
 
+TEST(PeersA1, EightWholeAnswersAreSpreadAsEightStreamsAre) {
+  PeersSetting whole = bursts(8);
+  whole.streams = false;
+  const PeerBurst burst = one(whole);
+  EXPECT_NEAR(burst.tokens_per_s, best_of_all_divisions({thor, spark}, 8, 111), exact * 117);
+  EXPECT_EQ(burst.forwarded, 6);
+}
+
+TEST(PeersD1, WholeAnswersReachNineteenTwentiethsOfBothBoxes) {
+  for (const int requests : {16, 24, 64, 128, 256}) {
+    PeersSetting whole = bursts(requests);
+    whole.streams = false;
+    EXPECT_GE(one(whole).tokens_per_s, 131.6) << requests;
+  }
+}
+
 TEST(PeersB1, EightRequestsAreServedMuchFasterThanByTheBoxTheyCameTo) {
   PeersSetting alone = bursts(8);
   alone.boxes = {thor};
