@@ -43,6 +43,20 @@ Result<void> write_beside(std::string_view flag, const std::string& path, std::s
   return cannot_write(flag, path, fault);
 }
 
+/// What a file of that name would take the place of: where links lead, and nothing but a file or what is not there yet.
+Result<std::string> replaced_by(std::string_view flag, const std::string& path) {
+  if (path.empty()) return failure(fmt::format("{} is empty (allowed: the name of a file)", flag));
+  std::error_code fault;
+  const auto target = std::filesystem::weakly_canonical(path, fault);
+  if (fault) return cannot_write(flag, path, fault.value());
+  const auto there = std::filesystem::status(target, fault);
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there)) {
+    return failure(
+        fmt::format("{}: cannot write {}: it is no file (allowed: a file, or a name that is free)", flag, path));
+  }
+  return target.string();
+}
+
 }  // namespace
 
 Result<void> check_output_file(std::string_view flag, const std::string& path) {
@@ -72,19 +86,21 @@ Result<void> write_output_file(std::string_view flag, const std::string& path, s
 }
 
 Result<void> check_replaceable_file(std::string_view flag, const std::string& path) {
-  std::error_code ignored;
-  if (path.empty() || std::filesystem::is_directory(path, ignored)) return cannot_write(flag, path, EISDIR);
-  auto done = write_beside(flag, path, "");
-  if (done) unlink(beside(path).c_str());
+  const auto target = replaced_by(flag, path);
+  if (!target) return tl::unexpected(target.error());
+  auto done = write_beside(flag, *target, "");
+  if (done) unlink(beside(*target).c_str());
   return done;
 }
 
 Result<void> replace_output_file(std::string_view flag, const std::string& path, std::string_view contents) {
-  if (auto done = write_beside(flag, path, contents); !done) return done;
-  if (std::rename(beside(path).c_str(), path.c_str()) == 0) return {};
+  const auto target = replaced_by(flag, path);
+  if (!target) return tl::unexpected(target.error());
+  if (auto done = write_beside(flag, *target, contents); !done) return done;
+  if (std::rename(beside(*target).c_str(), target->c_str()) == 0) return {};
   const int fault = errno;
-  unlink(beside(path).c_str());
-  return cannot_write(flag, path, fault);
+  unlink(beside(*target).c_str());
+  return cannot_write(flag, *target, fault);
 }
 
 }  // namespace evenkeel::cli

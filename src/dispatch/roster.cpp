@@ -8,8 +8,9 @@ namespace evenkeel::dispatch {
 namespace {
 constexpr Duration observe_every = std::chrono::milliseconds(100);
 constexpr Duration history_span = std::chrono::seconds(20);
-constexpr double mostly = 0.9;  // share of requests' time whose tokens come as they are made
-constexpr double wrong_by = 2;  // factor between what a peer says of its rate and what is seen of it
+constexpr double lump_seconds = 8;  // busy ones, over which what comes in lumps is looked at while some is always open
+constexpr double mostly = 0.9;      // share of requests' time whose tokens come as they are made
+constexpr double wrong_by = 2;      // factor between what a peer says of its rate and what is seen of it
 }  // namespace
 
 std::string_view to_string(WorkerState state) {
@@ -78,14 +79,16 @@ void Roster::note_change(WorkerRecord& worker, Time now) {
   const fleet::Load load = books_.load(worker.books);
   worker.running = load.in_flight;
   worker.decoding = load.decoding;
-  if (now - worker.observed < observe_every) return;
+  const bool streams = worker.decoding_seconds >= mostly * worker.running_seconds;
+  // Whole answers come as lumps: a moment that holds one, and not the time it was made in, would show any rate at all.
+  const bool accounted = streams || load.in_flight == 0 || worker.busy_seconds >= lump_seconds;
+  if (now - worker.observed < observe_every || !accounted) return;
   const std::int64_t generated = books_.value(worker.books.generated_ever());
   if (worker.busy_seconds > 0) {
     const double ours = worker.running_seconds / worker.busy_seconds;
     const double all = ours + worker.foreign_requests;
     const auto made = static_cast<double>(generated - worker.generated_before);
     // The engine shares its rate; what it did for others is taken to be in proportion.
-    const bool streams = worker.decoding_seconds >= mostly * worker.running_seconds;
     worker.rate.observe(all, std::max(0.0, made) * all / ours, from_seconds(worker.busy_seconds), streams);
     if (streams) {
       worker.seen_rate = worker.rate.latest();

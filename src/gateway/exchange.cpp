@@ -219,6 +219,7 @@ http::Task<void> Exchange::run_whole() {
     note_failed(*upstream, result);
     exclude(submission_, *upstream, result.outcome);
     if (was_lost(*upstream, result)) {
+      shard_.counters.retries.add();
       keep_place(lease.request());
       continue;
     }

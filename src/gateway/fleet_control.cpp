@@ -78,6 +78,12 @@ Result<std::string> FleetControl::add(const config::WorkerSetting& setting) {
       continue;
     return failure(fmt::format("{}with this url already: \"{}\"", taken, other->name));
   }
+  for (const config::PeerSetting& peer : settings_.peers) {
+    const auto at = http::parse_url(peer.url);
+    const bool same = at && at->authority() == url->authority() && at->base_path == url->base_path;
+    if (peer.name != engine->name && !same) continue;
+    return failure(fmt::format("{}that is a peer already: \"{}\"", taken, peer.name));
+  }
   const auto next = static_cast<std::uint32_t>(engines_.size());
   engine->number = numbers_.try_emplace(engine->name, next).first->second;
   if (engine->number == next) engines_.emplace_back();

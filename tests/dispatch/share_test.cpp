@@ -56,6 +56,30 @@ TEST(Share, EndsWhenTheNameComesBackAsAnotherWorker) {
   EXPECT_EQ(desk.dispatcher.workers()[0].rate, 0);
 }
 
+TEST(Rate, OfWholeAnswersIsThatOfTheTimeTheyWereMadeIn) {
+  Desk desk;
+  const WorkerId one = desk.worker("one", 4);
+  const auto answer = [&](const SlipPtr& slip) {
+    slip->lease.settle(Tokens(100), Tokens(111));  // all of it in one piece
+    slip->lease.end(fleet::Outcome::completed);
+  };
+  for (int i = 0; i < 10; ++i) {
+    const auto first = desk.submit(asking());
+    desk.pass(milliseconds(100));
+    const auto second = desk.submit(asking());
+    desk.pass(milliseconds(2000));
+    answer(first);
+    desk.pass(milliseconds(150));
+    answer(second);
+    desk.pass(seconds(3));
+  }
+  const auto points = desk.dispatcher.rate_points(one);
+  ASSERT_FALSE(points.empty());
+  for (const fleet::RatePoint& point : points) {
+    EXPECT_NEAR(point.rate, 222 / 2.25, 0.1 * 222 / 2.25) << "at " << point.level;
+  }
+}
+
 TEST(Rate, ThatIsGivenCountsUntilItIsTakenBack) {
   Desk desk;
   const WorkerId one = desk.worker("one", 4);

@@ -319,6 +319,21 @@ def usage_is_told(world, words, flag):
     assert flag in result.stderr, result.stderr
 
 
+@case
+def nothing_but_a_file_is_replaced(world):
+    pipe, link, target = world.folder / "pipe", world.folder / "link.json", world.folder / "target.json"
+    os.mkfifo(pipe)
+    result = calibrate(world, "--url", "http://127.0.0.1:9", "--apply", pipe)
+    equal((result.returncode, result.stdout), (2, ""), "exit code and stdout")
+    assert "it is no file" in result.stderr and pipe.is_fifo(), result.stderr
+    target.write_text("old")
+    link.symlink_to(target)
+    engine = Emulator(world, "m", *TWO_SLOTS)
+    result = calibrate(world, "--url", engine.url, "--schedule", "1,2,4", "--apply", link)
+    equal(result.returncode, 0, f"exit code ({result.stderr})")
+    assert link.is_symlink() and json.loads(target.read_text())["url"] == engine.url, target.read_text()
+
+
 def start_engine(world, port, *flags):
     """Unlike Emulator at a port that is said, so that another can take its place."""
     with open(world.folder / f"engine-{port}.log", "ab") as log:

@@ -164,8 +164,9 @@ def cut_and_return(world, peers):
         assert done > requests - 64, f"{done} of {requests} were served: {report['failed']}"
         equal({line["worker"] for line in lonely if line["outcome"] == "completed"} - set(side.names), set(), "served while cut")
         by_worker = collections.Counter(line["worker"] for line in again)
-        back = [by_worker[name] for name in other.names]  # a fair share of the two is 50
-        assert sum(back) <= 60 and max(back) <= 40, f"a herd to who returned: {by_worker}"
+        # A fair share of the two is 50; they come back empty, so they may be given more, but not all, nor one of them most.
+        back = [by_worker[name] for name in other.names]
+        assert sum(back) <= 85 and max(back) <= 60, f"a herd to who returned: {by_worker}"
         late = {line["worker"] for line in side.lines(requests)[-200:]}
         equal(set(side.names + other.names) - late, set(), "who does not serve after the return")
         equal(side.preemptions(), 0, "requests that engines had to put off")

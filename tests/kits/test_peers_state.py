@@ -123,6 +123,16 @@ def two_boxes_find_each_other_usable(world):
 
 
 @case
+def a_peer_does_not_become_a_worker(world):
+    thor, _ = pair(world)
+    peer = peers(thor)[0]["name"]
+    for document in ({"url": f"http://{peer}"}, {"url": f"http://{peer}", "name": "other"},
+                     {"url": engine(world).url, "name": peer}):
+        equal(post(f"http://127.0.0.1:{thor.admin_port}/workers", document), 409, f"status of {document}")
+    until(lambda: usable(thor), "the peer is usable still")
+
+
+@case
 def the_pages_have_the_shape_of_the_reference(world):
     thor, _ = pair(world)
     status = get(thor.url + "/status")

@@ -65,7 +65,8 @@ def name_of(engine):
 
 
 def reply_to(router, request):
-    with Client(router.port, request) as client:
+    with Client(router.port) as client:
+        client.offer(request)  # what cannot be served is answered before all of it has been read
         return client.reply()
 
 

@@ -263,8 +263,8 @@ TEST(Replay, AsksTheServerForAModelIfNoneIsNamed) {
   const auto report = must_run(options, trace);
   server.stop();
   EXPECT_EQ(boost::json::parse(server.seen.at(0).body).at("model").as_string(), "tiny");
-  ASSERT_EQ(report.notes.size(), 1U);
-  EXPECT_NE(report.notes[0].find("\"tiny\""), std::string::npos);
+  EXPECT_TRUE(std::any_of(report.notes.begin(), report.notes.end(),
+                          [](const std::string& note) { return note.find("\"tiny\"") != std::string::npos; }));
 }
 
 TEST(Replay, RefusesWhatItCannotRun) {

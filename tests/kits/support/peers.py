@@ -142,7 +142,8 @@ def warm(of):
     """Each box's engine at one and at two streams, so that what is learned of it does not rest on guesses."""
     for box in of:
         for size in (1, 2, 1, 2, 2):
-            equal([reply.status for reply in burst(box, [forwarded()] * size)], [200] * size, "statuses")
+            # An answer may be here a moment before its slot is free: a router would keep what is sent back.
+            until(lambda: [reply.status for reply in burst(box, [forwarded()] * size)] == [200] * size, "all are served")
 
 
 def burst(box, requests):
