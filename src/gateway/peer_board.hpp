@@ -135,6 +135,8 @@ class PeerBoard {
   [[nodiscard]] bool probe_due(PeerNumber peer) const;
   void probe_sent(PeerNumber peer);
   void probe_lost(PeerNumber peer, std::string why);
+  /// What is compared with peers has changed: all are to be probed now.
+  void ask_again();
   /// Models of the peer that are not among `said` it serves no more.
   void probe_answered(PeerNumber peer, std::span<const Said> said);
   /// The peer must not be used, whatever it answers: why. Empty: it may.

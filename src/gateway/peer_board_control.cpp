@@ -6,6 +6,12 @@
 
 namespace evenkeel::gateway {
 
+namespace {
+
+constexpr Duration until_met = std::chrono::milliseconds(500);  // between probes of who has never answered
+
+}  // namespace
+
 void PeerBoard::set_hosts(PeerNumber peer, std::vector<std::string> hosts) {
   const std::lock_guard lock(mutex_);
   boxes_[peer.value].hosts = std::move(hosts);
@@ -79,6 +85,11 @@ void PeerBoard::probe_sent(PeerNumber peer) {
   }
 }
 
+void PeerBoard::ask_again() {
+  const std::lock_guard lock(mutex_);
+  for (Box& box : boxes_) box.next_probe = std::min(box.next_probe, clock_.now());
+}
+
 void PeerBoard::probe_lost(PeerNumber peer, std::string why) {
   {
     const std::lock_guard lock(mutex_);
@@ -87,6 +98,8 @@ void PeerBoard::probe_lost(PeerNumber peer, std::string why) {
     box.last_error = std::move(why);
     ++box.lost;
     ++box.lost_in_a_row;
+    // Boxes are started one after the other: who has not been met yet is looked for more often.
+    if (!box.answered) box.next_probe = std::min(box.next_probe, clock_.now() + until_met);
     for (auto& [worker, place] : places_) {
       if (place.number == peer) place.peer.probe_lost();
     }

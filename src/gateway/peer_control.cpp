@@ -240,8 +240,12 @@ void PeerControl::follow_hosted() {
     model.since_ms = same ? before->since_ms : now_ms;
   }
   if (now == hosted_) return;
+  const bool others = !std::equal(now.begin(), now.end(), hosted_.begin(), hosted_.end(), [](auto& one, auto& other) {
+    return one.model == other.model && one.fingerprint == other.fingerprint;
+  });
   hosted_ = std::move(now);
   board_.set_hosted(hosted_);
+  if (others) board_.ask_again();
   choose_references();
 }
 
