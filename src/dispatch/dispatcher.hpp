@@ -126,6 +126,8 @@ class Dispatcher final : public fleet::LeaseObserver {
   /// Whether some worker of the model can be routed to, whether or not it is shed.
   [[nodiscard]] bool routable(ModelId model) const;
   [[nodiscard]] Lane lane(ModelId model) const;
+  /// Output tokens per second of its routable workers together, by requests in flight there, learned or given.
+  [[nodiscard]] std::vector<fleet::RatePoint> lane_rates(ModelId model) const;
   /// Lane::in_flight alone.
   [[nodiscard]] std::int64_t in_flight_here(ModelId model) const;
 

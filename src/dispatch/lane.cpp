@@ -33,7 +33,6 @@ std::vector<fleet::RatePoint> sum_of(const std::vector<const fleet::RateCurve*>&
 
 Lane Dispatcher::lane(ModelId model) const {
   Lane lane;
-  std::vector<const fleet::RateCurve*> curves;
   const std::lock_guard lock(mutex_);
   for (const auto& record : roster_.records()) {
     if (record->spec.peer || record->state == WorkerState::removed || !record->serves(model)) continue;
@@ -48,15 +47,23 @@ Lane Dispatcher::lane(ModelId model) const {
     if (!record->takes_requests()) continue;
     lane.routable = true;
     lane.slots += record->spec.max_in_flight;
-    curves.push_back(&record->rate_curve());
   }
-  lane.rates = sum_of(curves);
   if (const auto state = models_.find(model); state != models_.end()) {
     const ModelState& of = state->second;
     lane.waiting = static_cast<std::int64_t>(of.pool.size());
     lane.waiting_tokens = Tokens(std::llround(static_cast<double>(lane.waiting) * of.mean_output));
   }
   return lane;
+}
+
+std::vector<fleet::RatePoint> Dispatcher::lane_rates(ModelId model) const {
+  std::vector<const fleet::RateCurve*> curves;
+  const std::lock_guard lock(mutex_);
+  for (const auto& record : roster_.records()) {
+    const bool of_lane = !record->spec.peer && record->state != WorkerState::removed && record->serves(model);
+    if (of_lane && record->takes_requests()) curves.push_back(&record->rate_curve());
+  }
+  return sum_of(curves);
 }
 
 std::int64_t Dispatcher::in_flight_here(ModelId model) const {

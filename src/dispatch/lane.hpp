@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "base/units.hpp"
-#include "fleet/rate_curve.hpp"
 
 namespace evenkeel::dispatch {
 
@@ -20,9 +18,8 @@ struct Lane {
   Tokens kv_capacity;           ///< zero: not told
   std::int64_t generated_ever = 0;
   std::int64_t prefilled_ever = 0;
-  std::int64_t waiting = 0;             ///< requests of the model in the waiting pool
-  Tokens waiting_tokens;                ///< output that they are expected to have
-  std::vector<fleet::RatePoint> rates;  ///< output tokens per second by requests in flight, learned or given
+  std::int64_t waiting = 0;  ///< requests of the model in the waiting pool
+  Tokens waiting_tokens;     ///< output that they are expected to have
 };
 
 }  // namespace evenkeel::dispatch

@@ -41,6 +41,7 @@ RouterFacts facts_of(Shard& shard, std::optional<PeerNumber> asker) {
     RouterFacts::Served& served = facts.served.emplace_back();
     served.model = model;
     served.lane = shard.shared.dispatcher.lane(model.model);
+    served.rates = shard.shared.dispatcher.lane_rates(model.model);
     if (asker) served.load = board.load_for(*asker, model.model);
   }
   return facts;

@@ -70,7 +70,7 @@ json::object own_row(const RouterFacts& facts, const RouterFacts::Served& served
                       {"waiting", served.lane.waiting},
                       {"queue_tokens", served.lane.waiting_tokens.value()},
                       {"fingerprint", print_json(served.model.fingerprint)},
-                      {"rates", rates_json(served.lane.rates)},
+                      {"rates", rates_json(served.rates)},
                       {"rates_at_ms", std::max(served.model.since_ms, served.model.measured_at_ms.value_or(0))}};
   if (publishes(facts, served)) {
     row["slots"] = served.lane.slots;

@@ -25,7 +25,8 @@ struct RouterFacts {
   struct Served {
     HostedModel model;
     dispatch::Lane lane;
-    std::optional<PeerLoad> load;  ///< for the peer that asks, if a peer does
+    std::vector<fleet::RatePoint> rates;  ///< of the lane
+    std::optional<PeerLoad> load;         ///< for the peer that asks, if a peer does
   };
   SelfIdentity self;
   std::int64_t now_ms = 0;  ///< Unix time

@@ -19,7 +19,7 @@ RouterFacts facts() {
   served.lane.slots = 2;
   served.lane.in_flight = 2;
   served.lane.foreign_requests = 1;
-  served.lane.rates = {{1, 18.18}, {2, 50.71}};
+  served.rates = {{1, 18.18}, {2, 50.71}};
   served.load = PeerLoad{{17, 3, 3, 1}, 2, {}};
   return facts;
 }
