@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "calibrate/foreign_load.hpp"
 #include "calibrate/level_meter.hpp"
 #include "calibrate/prompts.hpp"
 #include "calibrate/ramp.hpp"
+#include "fleet/foreign_load.hpp"
 #include "http/loop.hpp"
 #include "load/attempt.hpp"
 #include "load/engine_watch.hpp"
@@ -288,7 +288,7 @@ class Calibrator {
   const OnCalibration& progress_;
   calibrate::Prompts prompts_;
   calibrate::Ramp ramp_;
-  calibrate::ForeignLoad foreign_{settles};
+  fleet::ForeignLoad foreign_{settles, std::chrono::minutes(1)};
   calibrate::Calibration result_;
   std::optional<Error> fault_;
   maths::Histogram gaps_ms_{0.005, 1e-3, 1e8};

@@ -2,21 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 namespace evenkeel::peers {
-
-void Peer::ended(Time dispatched, Time now) {
-  if (const auto at = open_.find(dispatched); at != open_.end()) open_.erase(at);
-  ended_.push_back(now);
-  forget_ended(now);
-}
-
-void Peer::forget_ended(Time now) {
-  const Time reach = now - options_.probe_timeout - options_.slack;
-  while (!ended_.empty() && ended_.front() < reach) ended_.pop_front();
-}
 
 std::int64_t Peer::slots(Time now) const {
   const std::int64_t said = capacity_.slots.value_or(options_.uncalibrated_slots);
@@ -92,9 +80,7 @@ void Peer::probe_answered(Time now, const Status& status) {
   if (status.news) return heard(now, *status.news);
   const double reported = status.running + status.waiting;
   if (!std::isfinite(reported) || status.running < 0 || status.waiting < 0) return;
-  forget_ended(now);
-  const auto ended = std::count_if(ended_.begin(), ended_.end(), [&](Time at) { return at >= asked - options_.slack; });
-  foreign_ = std::max(0.0, reported - static_cast<double>(open() + ended));
+  foreign_ = dispatches_.foreign(reported, asked);
   foreign_as_of_ = asked;
 }
 
@@ -146,7 +132,7 @@ PeerShare Peer::share(Time now) const {
 std::int64_t Peer::slots_about_to_be_free(Time now) const {
   if (way_s_ <= options_.ahead_over * service_s_) return 0;
   const Time begun_before = now - from_seconds(service_s_ - way_s_);
-  return std::distance(open_.begin(), open_.upper_bound(begun_before));
+  return dispatches_.open_since(begun_before);
 }
 
 }  // namespace evenkeel::peers

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/clock.hpp"
+#include "fleet/foreign_load.hpp"
 #include "peers/capacity.hpp"
 #include "peers/fingerprint.hpp"
 #include "peers/news.hpp"
@@ -60,10 +59,8 @@ struct PeerShare {
 /// report; what is others' is
 ///
 ///     from a peer of our kind:  active - yours, both counted there at one instant
-///     from any other:           max(0, reported - every dispatch of ours that was open at any time from the sending of
-///                               the probe, less `slack`, to its answer)
+///     from any other:           what its gauges show beyond ours, as of fleet::ForeignLoad
 ///
-/// The second would rather undercount: that costs one short wait there, while overcounting would leave a box idle.
 /// Pure; not thread-safe. The owner sends the probes and tells what came of them, each peer by itself, so that one that
 /// hangs delays nobody else's.
 class Peer {
@@ -74,9 +71,9 @@ class Peer {
   void compare_with(std::optional<Fingerprint> ours);
 
   // --- our own dispatches, whatever became of them ---
-  void dispatched(Time now) { open_.insert(now); }
+  void dispatched(Time now) { dispatches_.began(now); }
   /// The dispatch of that time has ended.
-  void ended(Time dispatched, Time now);
+  void ended(Time dispatched, Time now) { dispatches_.ended(dispatched, now); }
   /// A request was answered there: seen from here it took `here`, by the peer's account `there`.
   void took(Duration here, Duration there);
   /// It answered, no matter what: it lives.
@@ -103,7 +100,7 @@ class Peer {
   /// probes; else nothing. Valid until the next answer of a probe.
   [[nodiscard]] std::span<const fleet::RatePoint> rates(Time now) const;
   [[nodiscard]] bool busy() const { return busy_; }
-  [[nodiscard]] std::int64_t open() const { return static_cast<std::int64_t>(open_.size()); }
+  [[nodiscard]] std::int64_t open() const { return dispatches_.open(); }
   [[nodiscard]] const std::string& capacity_note() const { return capacity_.note; }
   [[nodiscard]] const std::string& rates_note() const { return rates_.note; }
   /// One way, by what requests took; 0 until some have.
@@ -113,15 +110,13 @@ class Peer {
   [[nodiscard]] std::int64_t slots(Time now) const;
   [[nodiscard]] double foreign(Time now) const;
   [[nodiscard]] std::int64_t slots_about_to_be_free(Time now) const;
-  void forget_ended(Time now);
   void deny(Time now);
   /// Whether what was said then is too old to be believed: nobody has renewed it for two probes.
   [[nodiscard]] bool stale(Time said, Time now) const;
 
   std::optional<Fingerprint> ours_;
   PeerOptions options_;
-  std::multiset<Time> open_;  ///< dispatches of ours, by when
-  std::deque<Time> ended_;    ///< when dispatches of ours ended, as far back as a probe can reach
+  fleet::ForeignLoad dispatches_{options_.slack, options_.probe_timeout};  ///< ours
 
   Time next_probe_{};
   std::optional<Time> probing_since_;

@@ -1,17 +1,14 @@
-#include "calibrate/foreign_load.hpp"
+#include "fleet/foreign_load.hpp"
 
 #include <algorithm>
+#include <iterator>
 
-namespace evenkeel::calibrate {
-
-namespace {
-constexpr Duration kept = std::chrono::minutes(1);
-}  // namespace
+namespace evenkeel::fleet {
 
 void ForeignLoad::ended(Time began, Time now) {
   if (const auto at = open_.find(began); at != open_.end()) open_.erase(at);
   ended_.push_back(now);
-  while (now - ended_.front() > kept) ended_.pop_front();
+  while (now - ended_.front() > longest_ + slack_) ended_.pop_front();
 }
 
 double ForeignLoad::foreign(double shown, Time asked) const {
@@ -20,4 +17,6 @@ double ForeignLoad::foreign(double shown, Time asked) const {
   return std::max(0.0, shown - ours);
 }
 
-}  // namespace evenkeel::calibrate
+std::int64_t ForeignLoad::open_since(Time when) const { return std::distance(open_.begin(), open_.upper_bound(when)); }
+
+}  // namespace evenkeel::fleet

@@ -1,8 +1,8 @@
-#include "calibrate/foreign_load.hpp"
+#include "fleet/foreign_load.hpp"
 
 #include <gtest/gtest.h>
 
-namespace evenkeel::calibrate {
+namespace evenkeel::fleet {
 namespace {
 
 using namespace std::chrono_literals;
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 Time at(Duration since) { return Time{} + since; }
 
 TEST(ForeignLoad, OwnRequestsAreNot) {
-  ForeignLoad load;
+  ForeignLoad load(std::chrono::milliseconds(300), std::chrono::minutes(1));
   load.began(at(1s));
   load.began(at(1s));
   EXPECT_EQ(load.foreign(2, at(2s)), 0);
@@ -18,7 +18,7 @@ TEST(ForeignLoad, OwnRequestsAreNot) {
 }
 
 TEST(ForeignLoad, WhatEndedWhileTheGaugeWasReadMayStillBeInIt) {
-  ForeignLoad load;
+  ForeignLoad load(std::chrono::milliseconds(300), std::chrono::minutes(1));
   load.began(at(1s));
   load.ended(at(1s), at(2s));
   EXPECT_EQ(load.foreign(1, at(2100ms)), 0) << "ended within the slack before it was asked";
@@ -27,10 +27,10 @@ TEST(ForeignLoad, WhatEndedWhileTheGaugeWasReadMayStillBeInIt) {
 }
 
 TEST(ForeignLoad, FewerThanOursAreNone) {
-  ForeignLoad load;
+  ForeignLoad load(std::chrono::milliseconds(300), std::chrono::minutes(1));
   load.began(at(1s));
   EXPECT_EQ(load.foreign(0, at(1s)), 0);
 }
 
 }  // namespace
-}  // namespace evenkeel::calibrate
+}  // namespace evenkeel::fleet
