@@ -13,6 +13,10 @@ namespace evenkeel {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 [[nodiscard]] std::string_view trim(std::string_view text);
 [[nodiscard]] bool equals_ignoring_case(std::string_view a, std::string_view b);
+/// Whether `text` begins with `prefix`, in letters of either size, and goes on after it.
+[[nodiscard]] inline bool goes_on_from(std::string_view prefix, std::string_view text) {
+  return text.size() > prefix.size() && equals_ignoring_case(text.substr(0, prefix.size()), prefix);
+}
 
 /// The whole text as a number, or nothing (no sign for the unsigned form, no blanks, no trailing bytes).
 [[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);

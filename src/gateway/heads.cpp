@@ -51,25 +51,21 @@ std::string_view connection_names(const http::Head& head, std::string_view bytes
   return *value;
 }
 
-bool begins_with(std::string_view name, std::string_view lower) {
-  return name.size() > lower.size() && equals_ignoring_case(name.substr(0, lower.size()), lower);
-}
-
 constexpr std::string_view rank_field = "x-data-parallel-rank";
 
 /// Fields by which a client could address a rank or override what an engine believes of a request.
 bool addresses_engine(std::string_view name) {
   if ((name.front() | 0x20) != 'x') return false;
-  return among(name, {rank_field, "x-vllm-priority"}) || begins_with(name, "x-override-") ||
-         begins_with(name, "x-bootstrap-");
+  return among(name, {rank_field, "x-vllm-priority"}) || goes_on_from("x-override-", name) ||
+         goes_on_from("x-bootstrap-", name);
 }
 
 /// Fields of an answer that only we may say, whatever the engine says; or the `peer` that answers, whose placement is
 /// not the client's business.
 bool says_what_is_ours(std::string_view name, bool peer) {
   const int first = name.front() | 0x20;
-  if (peer && begins_with(name, "x-lobes-")) return true;
-  return (first == 'a' && begins_with(name, "access-control-")) || (first == 'x' && begins_with(name, "x-evenkeel-"));
+  if (peer && goes_on_from("x-lobes-", name)) return true;
+  return (first == 'a' && goes_on_from("access-control-", name)) || (first == 'x' && goes_on_from("x-evenkeel-", name));
 }
 
 /// Copies the fields that pass, as they came but for blanks around the colon. Fields that stand together in the wire's

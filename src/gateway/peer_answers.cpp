@@ -11,6 +11,7 @@
 #include "gateway/local_answers.hpp"
 #include "gateway/peer_pages.hpp"
 #include "gateway/pressure_watch.hpp"
+#include "gateway/unix_time.hpp"
 
 namespace evenkeel::gateway {
 
@@ -32,8 +33,7 @@ RouterFacts facts_of(Shard& shard, std::optional<PeerNumber> asker) {
   PeerBoard& board = *shard.shared.peers;
   RouterFacts facts;
   facts.self = board.self();
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  facts.now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+  facts.now_ms = unix_ms();
   facts.publishes_capacity = shard.shared.settings.peer_options.capacities;
   facts.sheds = shard.shared.dispatcher.sheds();
   if (shard.shared.pressure != nullptr) facts.pressure = words_of(shard.shared.pressure->look());

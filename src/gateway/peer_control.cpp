@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "config/load.hpp"
+#include "gateway/unix_time.hpp"
 
 namespace evenkeel::gateway {
 
@@ -232,8 +233,7 @@ void PeerControl::take(Box& box, const engines::RouterPage& page) {
 
 void PeerControl::follow_hosted() {
   std::vector<HostedModel> now = fleet_.hosted();
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
+  const std::int64_t now_ms = unix_ms();
   for (HostedModel& model : now) {
     const HostedModel* before = hosted(model.model);
     const bool same = before != nullptr && !peers::definitely_changed(before->fingerprint, model.fingerprint);

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "gateway/unix_time.hpp"
 #include "workload/access_log.hpp"
 
 namespace evenkeel::gateway {
@@ -46,10 +47,8 @@ void log_request(Shard& shard, const Request& request) {
       route == Route::health || route == Route::ready || route == Route::version || route == Route::metrics;
   if (shard.shared.access_log == nullptr || probe) return;
 
-  const auto unix_now =
-      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch());
   workload::AccessLogRecord record;
-  record.ts = unix_now.count() - total / std::chrono::milliseconds(1);
+  record.ts = unix_ms() - total / std::chrono::milliseconds(1);
   record.id = request.id;
   record.model = request.model_label;
   record.worker = request.worker;

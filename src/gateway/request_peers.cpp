@@ -7,19 +7,11 @@
 
 namespace evenkeel::gateway {
 
-namespace {
-
-bool begins_with(std::string_view name, std::string_view lower) {
-  return name.size() > lower.size() && equals_ignoring_case(name.substr(0, lower.size()), lower);
-}
-
-}  // namespace
-
 bool speaks_for_router(std::string_view name) {
   if ((name.front() | 0x20) != 'x') return false;
   // Stickiness is the client's own, and so is what it says of its answer's length.
-  if (begins_with(name, "x-lobes-")) return !equals_ignoring_case(name, "x-lobes-affinity");
-  return begins_with(name, "x-evenkeel-") && !equals_ignoring_case(name, "x-evenkeel-heavy");
+  if (goes_on_from("x-lobes-", name)) return !equals_ignoring_case(name, "x-lobes-affinity");
+  return goes_on_from("x-evenkeel-", name) && !equals_ignoring_case(name, "x-evenkeel-heavy");
 }
 
 void write_to_peer(HeadWriter& out, const PeerLink& link, const Request& request) {

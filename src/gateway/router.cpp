@@ -19,6 +19,7 @@
 #include "gateway/peer_report.hpp"
 #include "gateway/pressure_watch.hpp"
 #include "gateway/shard.hpp"
+#include "gateway/unix_time.hpp"
 
 namespace evenkeel::gateway {
 
@@ -86,8 +87,7 @@ std::unique_ptr<PeerBoard> make_board(const config::ServeSettings& settings, dis
   SelfIdentity self;
   self.instance = fmt::format("{:08x}{:08x}", device(), device());
   self.name = settings.self_name.empty() ? self.instance : settings.self_name;
-  const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-  self.epoch = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count());
+  self.epoch = static_cast<std::uint64_t>(unix_ms());
   return std::make_unique<PeerBoard>(settings, dispatcher, breakers, clock, std::move(self));
 }
 

@@ -99,6 +99,15 @@ TEST(Rate, ThatIsGivenCountsUntilItIsTakenBack) {
   EXPECT_NEAR(desk.dispatcher.workers()[0].rate, 100, 10);
 }
 
+WorkerId peer_of_four_slots(Desk& desk) {
+  WorkerSpec spec{"far", {model_a}, 0};
+  spec.peer = true;
+  const WorkerId far = desk.dispatcher.add_worker(spec);
+  desk.dispatcher.set_state(far, WorkerState::routable);
+  desk.dispatcher.set_share(far, {4, 4, 0});
+  return far;
+}
+
 /// Streams at 100 tokens a second for so long.
 void stream(Desk& desk, Slip& slip, int tenths) {
   for (int i = 0; i < tenths; ++i) {
@@ -109,11 +118,7 @@ void stream(Desk& desk, Slip& slip, int tenths) {
 
 TEST(Rate, ThatAPeerSaysCountsWhileItIsNotFarFromWhatIsSeen) {
   Desk desk;
-  WorkerSpec spec{"far", {model_a}, 0};
-  spec.peer = true;
-  const WorkerId far = desk.dispatcher.add_worker(spec);
-  desk.dispatcher.set_state(far, WorkerState::routable);
-  desk.dispatcher.set_share(far, {4, 4, 0});
+  const WorkerId far = peer_of_four_slots(desk);
   const auto said = [&](double rate) { desk.dispatcher.set_rate(far, std::array{fleet::RatePoint{1, rate}}); };
   const auto counts = [&] { return desk.dispatcher.workers()[0].rate; };
   said(1e6);
@@ -132,11 +137,7 @@ TEST(Rate, ThatAPeerSaysCountsWhileItIsNotFarFromWhatIsSeen) {
 
 TEST(Rate, ThatAPeerSaysIsNotHeldForWrongWhileAnswersComeWhole) {
   Desk desk;
-  WorkerSpec spec{"far", {model_a}, 0};
-  spec.peer = true;
-  const WorkerId far = desk.dispatcher.add_worker(spec);
-  desk.dispatcher.set_state(far, WorkerState::routable);
-  desk.dispatcher.set_share(far, {4, 4, 0});
+  const WorkerId far = peer_of_four_slots(desk);
   desk.dispatcher.set_rate(far, std::array{fleet::RatePoint{4, 100}});
   const std::vector<SlipPtr> slips = desk.submit(4, asking());
   desk.pass(seconds(10));
