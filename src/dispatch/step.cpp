@@ -50,7 +50,8 @@ void Dispatcher::view_worker(const WorkerRecord& record, Time now, fleet::Worker
   }
 }
 
-bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now, fleet::Reach reach) {
+// Once for every worker at every request: what it calls is put into it.
+[[gnu::flatten]] bool Dispatcher::view_fleet(ModelId id, const ModelState& model, Time now, fleet::Reach reach) {
   workers_view_.clear();
   bool any_free = false;
   for (const auto& record : roster_.records()) {
